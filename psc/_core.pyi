@@ -21,13 +21,31 @@ class Cancellation:
     @property
     def cancelled(self) -> bool: ...
 
-def obey(cancellation: Cancellation | None) -> Cancellation | None:
+class Obeying:
     """
-    Which one the calling thread obeys from now on; gives the one before. The caller keeps it alive until it sets that again.
+    A block in which the calling thread obeys a flag; without one, that of the block around it. When the program ends, what threads do in such blocks is called off.
     """
+
+    def __init__(self, cancellation: Cancellation | None) -> None: ...
+
+    def __enter__(self) -> None:
+        """Raises CompilationCancelledError where the calling thread is to stop."""
+
+    def __exit__(self, *error: object) -> None: ...
+
+def obeys() -> bool:
+    """Whether the calling thread is in such a block."""
 
 def stop_if_cancelled() -> None:
     """Raises CompilationCancelledError where the calling thread is to stop."""
+
+def end_compilations(seconds: float) -> bool:
+    """
+    Calls off what other threads do in blocks of Obeying, now and later. Returns whether all have left within the time.
+    """
+
+def forget_other_threads() -> None:
+    """In the child of a fork: no other thread is in a block of Obeying."""
 
 def limits() -> list[tuple[str, str, int, str, str, str]]:
     """

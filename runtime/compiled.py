@@ -14,7 +14,6 @@ The artifact of a grammar that names tokens is for one vocabulary in all that a 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -24,6 +23,7 @@ from psc.artifacts.description import check_description
 from psc.artifacts.format import Artifact, IntArray
 from psc.artifacts.scalars import is_closed, without_scalars
 from psc.errors import ArtifactError
+from psc.support.cached_property import cached_property
 from psc.vocabulary.token_table import MAX_VOCAB_SIZE
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 

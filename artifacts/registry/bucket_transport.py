@@ -9,7 +9,6 @@ written, again and again until it no longer changes. So the last writer sees the
 from __future__ import annotations
 
 import hashlib
-import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import PurePosixPath
@@ -35,6 +34,7 @@ from psc.artifacts.registry.transport import (
     SmallFile,
 )
 from psc.errors import RegistryError, RegistryUnreachableError, needs_extra
+from psc.support.forks import new_lock
 
 _MERGES = 20
 
@@ -59,7 +59,7 @@ class BucketTransport:
         self._url = url.rstrip("/")
         self._patience = patience
         self._opened: tuple[Any, str] | None = None
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         try:
             fsspec.get_filesystem_class(url.partition("://")[0].partition("::")[0])
         except (ValueError, ImportError) as e:

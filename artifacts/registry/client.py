@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path, PurePosixPath
@@ -37,6 +36,7 @@ from psc.artifacts.registry.signing import SignedIndex, Signer, TrustedKeys
 from psc.artifacts.registry.transport import ABSENT, ChangedError, Patience, Progress, Transport, no_progress
 from psc.artifacts.store import Store, default_store
 from psc.errors import ArtifactError, RegistryError
+from psc.support.forks import new_lock
 
 _SIGNED_INDEX_HOLDS_S = 30.0
 _SIGNING_ATTEMPTS = 20
@@ -109,7 +109,7 @@ class Registry:
         self._required = require_signature
         self._memory = memory
         self._signed: tuple[float, SignedIndex] | None = None
-        self._lock = threading.Lock()
+        self._lock = new_lock()
 
     @property
     def url(self) -> str:

@@ -9,13 +9,13 @@ Cost: a file status per reference, some 10 µs each.
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 from psc.artifacts.folder import read_whole, write_whole
 from psc.artifacts.references import INDEX_PATH, MAX_INDEX_BYTES, MAX_REFERENCE_BYTES, Reference, encode_index, is_reference_path
 from psc.errors import RegistryError
+from psc.support.forks import new_lock
 
 _Stamp = tuple[int, int, int]
 
@@ -25,7 +25,7 @@ class Listing:
 
     def __init__(self, root: Path) -> None:
         self._root = root
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         self._read_before: dict[str, tuple[_Stamp, Reference | None]] = {}
         self._changes = 1
         self._written = 0

@@ -9,7 +9,6 @@ import contextlib
 import difflib
 import os
 import re
-import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -22,6 +21,7 @@ from psc.artifacts.registry.signing import TrustedKeys
 from psc.artifacts.registry.transport import Patience, Progress, no_progress
 from psc.artifacts.store import Store
 from psc.errors import ArtifactError, RegistryError, RegistryNotFoundError, RegistryUnreachableError, StoreError
+from psc.support.forks import new_lock
 
 REGISTRIES_ENVIRONMENT = "PSC_REGISTRY"
 OFFLINE_ENVIRONMENT = "PSC_OFFLINE"
@@ -89,7 +89,7 @@ class Registries:
         self.registries = [r for r in opened if r.is_local or not offline]
         self._problems: dict[str, str] = {}
         self._left_alone: dict[str, tuple[float, RegistryUnreachableError]] = {}
-        self._lock = threading.Lock()
+        self._lock = new_lock()
 
     @classmethod
     def from_environment(cls) -> Registries:

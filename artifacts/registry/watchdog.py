@@ -40,7 +40,9 @@ class Watchdog:
         self._bytes = 0
         self._deadline = time.monotonic() + seconds
         self._socket: socket.socket | None = None
-        self._changed = threading.Condition()
+        # The lock itself is held, as entering the condition is several steps, between which a handler of a signal may raise.
+        self._lock = threading.Lock()
+        self._changed = threading.Condition(self._lock)
         self._is_finished = False
         self._thread = threading.Thread(target=self._run, name="psc-registry-watchdog", daemon=True)
 
@@ -51,7 +53,7 @@ class Watchdog:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         _CURRENT.watchdog = None
-        with self._changed:
+        with self._lock:
             self._is_finished = True
             self._changed.notify()
         self._thread.join()
@@ -60,7 +62,7 @@ class Watchdog:
 
     def watch(self, descriptor: int) -> None:
         """Watches this connection, by a descriptor of its own: other owners may close theirs at any time."""
-        with self._changed:
+        with self._lock:
             if self._socket is not None:
                 self._socket.close()
             self._socket = socket.socket(fileno=os.dup(descriptor))
@@ -74,12 +76,12 @@ class Watchdog:
 
     def wait(self, seconds: float) -> None:
         """From now on, progress is expected within this number of seconds."""
-        with self._changed:
+        with self._lock:
             self._deadline = time.monotonic() + seconds
             self._changed.notify()
 
     def _run(self) -> None:
-        with self._changed:
+        with self._lock:
             while not self._is_finished:
                 left = self._deadline - time.monotonic()
                 if left > 0:

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property
 
 from psc._core import LrTables
 from psc.compiler.cfg.grammar import Cfg
 from psc.compiler.cfg.lr_tables import lr_tables
+from psc.support.cached_property import cached_property
 from psc.support.readable import shortened
 
 _MAX_SHOWN = 3

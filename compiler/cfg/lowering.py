@@ -12,7 +12,6 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 
 from psc.compiler.cfg.grammar import Cfg, Terminal
 from psc.compiler.cfg.normal_form import dead_error, productions_from
@@ -22,6 +21,7 @@ from psc.compiler.expressions.joined_rules import rule_set as part_rules
 from psc.compiler.expressions.words import native_rules, read_expression
 from psc.compiler.terminals.python_pattern import python_pattern
 from psc.errors import GrammarError, ResourceLimitError
+from psc.support.cached_property import cached_property
 
 _LONGEST_NAME = 40
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from functools import cached_property
 from itertools import pairwise
 from typing import Any, Final, NoReturn
 
@@ -34,6 +33,7 @@ from psc.compiler.terminals.regex import (
     pattern_expression,
 )
 from psc.errors import GrammarError, ResourceLimitError
+from psc.support.cached_property import cached_property
 from psc.support.limits import limit
 from psc.support.readable import shortened
 

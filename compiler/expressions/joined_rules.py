@@ -11,13 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from psc import _core
 from psc.compiler.expressions.expression import Expression, RuleMark, RuleSet
 from psc.compiler.expressions.words import NativeRules, native_rules
 from psc.errors import GrammarError
+from psc.support.cached_property import cached_property
 
 if TYPE_CHECKING:
     from psc.compiler.cfg.grammar import Cfg
@@ -96,7 +96,7 @@ class JoinedRules(NativeRules):
         return any(map(most_tokens_of, self.parts.values()))
 
     @cached_property
-    def native(self) -> _core.RulePrograms:  # type: ignore[override]
+    def native(self) -> _core.RulePrograms:
         """The joined rules. Raises GrammarError: a part cannot be read."""
         counted = next((name for name, part in self.parts.items() if most_tokens_of(part)), None)
         if counted is not None:

@@ -11,12 +11,12 @@ Cost: linear in the ids of a set; finding a token by its text builds a table of 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import cached_property
 from typing import Final
 
 import numpy as np
 
 from psc.compiler.expressions.expression import MAX_CODE_POINT, Chars, merged_ranges
+from psc.support.cached_property import cached_property
 from psc.vocabulary.tokenizer_info import PADDING, TokenizerInfo
 
 FIRST_TOKEN: Final = MAX_CODE_POINT + 1

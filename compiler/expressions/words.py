@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Sequence as Many
-from functools import cached_property
 from itertools import chain, groupby
 from typing import Final
 
@@ -31,6 +30,7 @@ from psc.compiler.expressions.expression import (
     Sequence,
 )
 from psc.errors import GrammarError
+from psc.support.cached_property import cached_property
 
 _TEXT: Final = 0
 _CHARS: Final = 1

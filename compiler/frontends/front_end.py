@@ -14,10 +14,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from psc.errors import GrammarError
+from psc.support.cached_property import cached_property
 from psc.support.readable import shortened
 from psc.support.regular_file import FileOrigin
 

@@ -9,7 +9,6 @@ Cost: none of it is lowered, and none of its tables are made, before somebody ne
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from psc.compiler.cfg.grammar import Cfg
@@ -21,6 +20,7 @@ from psc.compiler.expressions.token_budgets import has_budgets
 from psc.compiler.expressions.words import NativeRules
 from psc.compiler.frontends.tables import CfgTables, GrammarTables, RulesTables
 from psc.errors import GrammarError
+from psc.support.cached_property import cached_property
 
 if TYPE_CHECKING:
     from psc.compiler.expressions.tokens import TokenNames

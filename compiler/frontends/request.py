@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from psc.artifacts.format import VERSION
@@ -17,6 +16,7 @@ from psc.artifacts.input_key import input_key
 from psc.compiler.frontends.front_end import NO_SETTINGS, UNNAMED, FrontEnd, GrammarOptions, Imports, Settings
 from psc.compiler.frontends.registry import front_end
 from psc.compiler.revision import COMPILER_REVISION
+from psc.support.cached_property import cached_property
 from psc.support.serialization import field as entry
 
 if TYPE_CHECKING:

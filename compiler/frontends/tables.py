@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import logging
 from abc import ABC, abstractmethod
-from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -38,6 +37,7 @@ from psc.compiler.cfg.terminals import (
 from psc.compiler.cfg.token_symbols import token_symbols
 from psc.compiler.frontends.registry import front_end
 from psc.errors import ResourceLimitError
+from psc.support.cached_property import cached_property
 from psc.support.warning import warn
 
 _log = logging.getLogger("psc.compiler")

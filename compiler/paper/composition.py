@@ -32,6 +32,7 @@ from psc.compiler.paper.realized import Condition, check_sequences
 from psc.compiler.paper.realized import Sequence as Symbols
 from psc.compiler.paper.terminal import terminal_transducer
 from psc.ids import LrState, Terminal, TokenClass
+from psc.support.cached_property import cached_property
 
 
 def class_label(lr: LrTables, token_class: TokenClass) -> int:
@@ -148,7 +149,7 @@ class _Steps:
         self._step: dict[Terminal | Condition, pynini.Fst] = {}
         self._acceptor: dict[Symbols, pynini.Fst] = {(): _every_stack(lr)}
 
-    @functools.cached_property
+    @cached_property
     def real(self) -> pynini.Fst:
         return real_stacks(self._lr)
 

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Final
 
 from psc._core import Machine
@@ -31,6 +30,7 @@ from psc.compiler.pipeline.part_cache import PartCache, PartMachine
 from psc.compiler.pipeline.part_ends import END, MAX_PARTS, SPENT, call, without_boundaries
 from psc.compiler.terminals.python_pattern import python_pattern
 from psc.errors import ResourceLimitError
+from psc.support.cached_property import cached_property
 
 _ROOT: Final = "linked root"
 

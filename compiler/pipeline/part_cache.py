@@ -10,11 +10,9 @@ texts end in other ways, 5 ms for 128,000 tokens. Threads: any; the lock is held
 
 from __future__ import annotations
 
-import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Final
 
 from psc._core import LinkedPart, Machine, PartVocabularies, VocabularyIndex, bytes_of_parts
@@ -26,6 +24,8 @@ from psc.compiler.expressions.joined_rules import LexedPart, Part, key_of, rule_
 from psc.compiler.expressions.words import native_rules
 from psc.compiler.frontends.tables import CfgTables, GrammarTables, RulesTables
 from psc.compiler.pipeline.part_ends import END_OF_PART, FIRST_CALL, cfg_with_end, rules_with_end
+from psc.support.cached_property import cached_property
+from psc.support.forks import new_lock
 
 _MAX_INDEXES: Final = 6
 _LOOKS: Final = 8
@@ -59,7 +59,7 @@ class PartCache:
         self.n_tokens = n_tokens
         self._max_bytes = max_bytes
         self._vocabularies = PartVocabularies(index)
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         self._n_new = 0  # parts since all were looked at
         self._parts: OrderedDict[object, PartMachine] = OrderedDict()
         self._frames: OrderedDict[object, VocabularyIndex] = OrderedDict()

@@ -33,12 +33,19 @@ public:
     void cancel() { cancelled_.store(true, std::memory_order_relaxed); }
     bool cancelled() const { return cancelled_.load(std::memory_order_relaxed); }
 
+    // Cancels what all threads but the calling one do under a flag, now and later: the process ends.
+    static void cancel_others() {
+        spared_ = true;
+        others_cancelled_.store(true, std::memory_order_relaxed);
+    }
+
     // Sets the flag that the calling thread obeys, or null, and returns the one before. The flag must outlive its use.
     static Cancellation* obey(Cancellation* next) {
         Cancellation* const before = obeyed_;
         obeyed_ = next;
         return before;
     }
+    static const Cancellation* obeyed() { return obeyed_; }
 
 private:
     friend void stop_if_cancelled();
@@ -46,11 +53,13 @@ private:
     bool check() {
         if (checks_left_.load(std::memory_order_relaxed) >= 0 && checks_left_.fetch_sub(1, std::memory_order_relaxed) == 0)
             cancel();
-        return cancelled();
+        return cancelled() || (others_cancelled_.load(std::memory_order_relaxed) && !spared_);
     }
 
     std::atomic<bool> cancelled_ = false;
     std::atomic<std::int64_t> checks_left_;
+    static inline std::atomic<bool> others_cancelled_ = false;
+    static inline thread_local constinit bool spared_ = false;
     static inline thread_local constinit Cancellation* obeyed_ = nullptr;
 };
 

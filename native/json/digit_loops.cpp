@@ -87,7 +87,7 @@ std::optional<TextAutomaton> as_integers(const TextAutomaton& numbers) {
             if (arc.first != '.') whole.add_arc(arc.first, arc.last, arc.to);
         whole.add_state(numbers.accepts[static_cast<std::size_t>(s)] != 0);
     }
-    static const TextAutomaton written_minus_zero = of_texts({U"-0"});
+    static const auto& written_minus_zero = *new TextAutomaton(of_texts({U"-0"}));
     whole = minimal(whole);
     return accepts(whole, U"-0") ? difference(whole, written_minus_zero, static_cast<std::size_t>(whole.size()) + 8) : whole;
 }

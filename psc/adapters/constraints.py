@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +19,7 @@ from psc.adapters.guarded_matcher import row_of
 from psc.decoding.deferred import AnyMatcher, DeferredGrammar
 from psc.errors import ArtifactError, BitmaskError, MatcherError, TokenizerError
 from psc.runtime.compiled import GrammarMatcher, LoadedGrammar
+from psc.support.cached_property import cached_property
 from psc.vocabulary.tokenizer_info import TEXT, TokenizerInfo
 
 Constraint = LoadedGrammar | DeferredGrammar | None

@@ -31,6 +31,7 @@ from psc.errors import PscError, needs_extra
 from psc.grammars.compiled_grammar import CompiledGrammar
 from psc.serving import REFUSALS, GrammarService, Kind, ServiceOptions
 from psc.serving.validation import check_request
+from psc.support.cached_property import cached_property
 from psc.vocabulary import tokenizer_info as vocabulary
 from psc.vocabulary.token_table import VocabType
 
@@ -93,7 +94,7 @@ class Compiler:
         self.service.build_ahead(made)
         return RequestGrammar(made, self._ends)
 
-    @functools.cached_property
+    @cached_property
     def _engines_own(self) -> Any:
         info, xgr = self.service.tokenizer_info, self._xgrammar
         theirs = xgr.TokenizerInfo(

@@ -15,7 +15,6 @@ Cost: a step reads and compares 16 columns, and some for beams; a generation's f
 
 from __future__ import annotations
 
-import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from enum import Enum
@@ -86,7 +85,7 @@ class Sequences:
         self._growth = Growth.BY_ONE
         self._leaves_alone = leaves_alone
         self._prompt_length = prompt_length
-        self._lock = threading.Lock()
+        self._users: dict[str, object] = {}
         self.reset()
 
     def reset(self) -> None:
@@ -113,7 +112,8 @@ class Sequences:
             MatcherError: the rows do not fit the requests or the generation, a token was refused, or the processor is in use.
                 The next ids are a new generation's, then.
         """
-        if not self._lock.acquire(blocking=False):
+        mine = object()
+        if self._users.setdefault("now", mine) is not mine:
             raise MatcherError("this processor is used by two threads at once; make one for each generation")
         try:
             self._hypotheses = self._step(n_rows, length, read)
@@ -121,7 +121,7 @@ class Sequences:
             self.reset()
             raise
         finally:
-            self._lock.release()
+            self._users.pop("now", None)
         return self._hypotheses
 
     def _step(self, n_rows: int, length: int, read: ReadColumns) -> list[Hypothesis]:

@@ -13,7 +13,6 @@ The engine compiles in its own loop, when a request's prompt is done: so a store
 from __future__ import annotations
 
 import dataclasses
-import functools
 import importlib
 from typing import Any, Final
 
@@ -22,6 +21,7 @@ from psc.adapters.seams import Seam, require_seams
 from psc.errors import needs_extra
 from psc.grammars.compiled_grammar import CompiledGrammar
 from psc.serving import GrammarService, Kind, ServiceOptions
+from psc.support.cached_property import cached_property
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 with needs_extra("tensorrt-llm"):
@@ -92,7 +92,7 @@ class PscMatcherFactory(GrammarMatcherFactory):  # type: ignore[misc]
         self.service.build_ahead(made)
         return PscMatcher(made, self._last_row)
 
-    @functools.cached_property
+    @cached_property
     def _engines_own(self) -> Any:
         return self.original(*self._arguments)
 

@@ -19,12 +19,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from psc.decoding.trigger import Completed, Pattern, State, Trigger
 from psc.errors import MatcherError
 from psc.runtime.compiled import GrammarMatcher
+from psc.support.cached_property import cached_property
 
 if TYPE_CHECKING:
     from psc.runtime.compiled import LoadedGrammar

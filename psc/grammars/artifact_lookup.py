@@ -19,7 +19,6 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
 from pathlib import Path
 from typing import Literal, Protocol, Self
 
@@ -29,6 +28,8 @@ from psc.artifacts.store import Store, default_store
 from psc.errors import ArtifactError, CompilationCancelledError, PscError, RegistryError, RegistryNotFoundError, StoreError
 from psc.grammars.near_artifacts import Wanted, difference, is_of_this_grammar, near, serves_as_well
 from psc.support.cancellation import Cancellation, result_unless_cancelled
+from psc.support.forks import new_lock
+from psc.support.pending import Pending
 
 _log = logging.getLogger("psc.artifacts")
 _ASK_AGAIN_AFTER_S = 60.0
@@ -59,6 +60,36 @@ class Registries(Protocol):
         """Their addresses, for messages."""
 
 
+class _Download(Pending[Reference]):
+    """Of the artifact of a key, by a thread of its own; its result is None where nobody has the artifact.
+
+    Args:
+        download: does it, and calls ``end``.
+    """
+
+    def __init__(self, download: Callable[[_Download], None]) -> None:
+        self.thread = threading.Thread(target=download, args=(self,), name="psc download", daemon=True)
+        super().__init__(self.thread)
+        self._has_arrived = False
+        self._on_arrival: list[Callable[[], None]] = []
+
+    def end(self, reference: Reference | None, error: BaseException | None = None) -> None:
+        """Sets the result."""
+        self.set(reference, error)
+        self._has_arrived = reference is not None
+        self._call()
+
+    def call_on_arrival(self, call: Callable[[], None]) -> None:
+        """Has a function called when the artifact arrives, or now where it has."""
+        self._on_arrival.append(call)
+        self._call()
+
+    def _call(self) -> None:
+        with contextlib.suppress(IndexError):
+            while self._has_arrived:
+                self._on_arrival.pop()()
+
+
 class ArtifactLookup:
     """The store and the registries of one compiler.
 
@@ -74,8 +105,8 @@ class ArtifactLookup:
         self.store = store
         self._registries = registries
         self._patience_s = patience_s
-        self._lock = threading.Lock()
-        self._requested: dict[str, Future[Reference | None]] = {}
+        self._lock = new_lock()
+        self._requested: dict[str, _Download] = {}
         self._not_before: dict[str, float] = {}  # when to ask for a key that nobody had again
         self._silent_until = 0.0
         self._near_misses: set[str] = set()  # keys that nobody had, whose nearest artifacts were looked for
@@ -137,7 +168,7 @@ class ArtifactLookup:
             self._silent_until = time.monotonic() + _ASK_AGAIN_AFTER_S
             _log.info("%s: no registry has answered within %.1f s; what arrives later is used then", wanted.label, self._patience_s)
             if on_arrival is not None:
-                asked.add_done_callback(lambda f: on_arrival() if f.exception() is None and f.result() is not None else None)
+                asked.call_on_arrival(on_arrival)
             return None
         except CompilationCancelledError:
             raise
@@ -164,19 +195,23 @@ class ArtifactLookup:
                 return artifact, self.store, reference
         return None
 
-    def _ask(self, wanted: Wanted) -> Future[Reference | None] | None:
+    def _ask(self, wanted: Wanted) -> _Download | None:
         now, key = time.monotonic(), wanted.key
         with self._lock:
             running = self._requested.get(key)
-            if running is not None and not running.done():
+            if running is not None and not running.is_over and not running.is_abandoned:
                 return running if now >= self._silent_until else None
             if now < self._silent_until or now < self._not_before.get(key, 0.0):
                 return None
-            asked = self._requested[key] = Future()
-        threading.Thread(target=self._download, args=(wanted, asked), name="psc download", daemon=True).start()
+            asked = self._requested[key] = _Download(lambda download: self._download(wanted, download))
+            try:
+                asked.thread.start()
+            except RuntimeError as e:  # too many threads, or the interpreter is going
+                _log.warning("%s: no registry is asked: %s", wanted.label, e)
+                return None
         return asked
 
-    def _download(self, wanted: Wanted, asked: Future[Reference | None]) -> None:
+    def _download(self, wanted: Wanted, asked: _Download) -> None:
         assert self._registries is not None and self.store is not None
         began = time.monotonic()
         try:
@@ -186,16 +221,16 @@ class ArtifactLookup:
             _log.info("%s: in none of the registries %s", wanted.label, ", ".join(self._registries.urls))
             self._look_near(wanted)
             instead = self._substitutes.get(wanted.key)
-            asked.set_result(None if instead is None else self.store.find(instead))
+            asked.end(None if instead is None else self.store.find(instead))
             return
         except BaseException as e:
             self._silent_until = time.monotonic() + _ASK_AGAIN_AFTER_S
             _log.warning("%s: %s", wanted.label, _unreachable(e))
-            asked.set_exception(e)
+            asked.end(None, e)
             return
         self._silent_until = 0.0
         _log.info("%s: downloaded %d bytes in %.2f s", wanted.label, reference.size, time.monotonic() - began)
-        asked.set_result(reference)
+        asked.end(reference)
 
     def _look_near(self, wanted: Wanted) -> None:
         """Says what is nearly the artifact that nobody has; once a key, and never an error."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import logging
-import threading
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
@@ -19,6 +18,7 @@ from weakref import WeakValueDictionary
 from psc._core import Machine, VocabularyIndex
 from psc.artifacts.format import encode
 from psc.grammars.grammar import Grammar
+from psc.support.forks import new_lock
 from psc.support.warning import warn
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("psc.compiler")
 _vocabularies: WeakValueDictionary[tuple[object, ...], VocabularyIndex] = WeakValueDictionary()
-_vocabularies_lock = threading.Lock()
+_vocabularies_lock = new_lock()
 _with_symbols: deque[VocabularyIndex] = deque(maxlen=2)  # kept, as the next grammar of a kind has the same symbols
 
 

@@ -1,10 +1,11 @@
 """The compiled grammars of one compiler: each is built once, for all threads that want it, and evicted by bytes.
 
-The idea: a future is registered for a request before its grammar is built. Threads that want the same one meanwhile wait for it.
+The idea: a pending entry is registered for a request before its grammar is built. Threads that want the same one meanwhile wait for
+it, and build the grammar themselves where the thread that registered it gave up or is gone (`psc.support.pending`).
 The grammar takes its place, until it is evicted, dropped because an artifact of it has arrived, or cleared.
 
-Example: threads A and B want the schema S. A registers a future and builds; B waits for it. A's client goes away, so A is called
-off: the future is resolved with None, and B registers one of its own and builds. An artifact of S arrives meanwhile: B's future
+Example: threads A and B want the schema S. A registers an entry and builds; B waits for it. A's client goes away, so A is called
+off: the entry is set to None, and B registers one of its own and builds. An artifact of S arrives meanwhile: B's entry
 leaves the cache, B returns what it has built, and the next thread that wants S loads the artifact.
 
 Twins are grammars whose texts differ in the order of some things only (`FrontEnd.order_free`). They share one machine, and are
@@ -19,16 +20,16 @@ build left its entry to the next one. Handing KeyboardInterrupt on to the thread
 from __future__ import annotations
 
 import logging
-import threading
 from collections import Counter, OrderedDict
 from collections.abc import Callable
-from concurrent.futures import Future
 from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
 from psc.errors import CompilationCancelledError
 from psc.grammars.build_grammar import shared_vocabulary
 from psc.support.cancellation import Cancellation, result_unless_cancelled
+from psc.support.forks import new_lock
+from psc.support.pending import Pending
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     Key = tuple[GrammarRequest, Imports | None]
     """A request, and what it imported where it is parsed already: a file of the same name may have another text later."""
 
-    _Pending = Future[CompiledGrammar | None]
+    _Pending = Pending[CompiledGrammar]
     """Of a grammar that a thread is building. None: that thread gave up, and one that waits builds the grammar."""
 
 _log = logging.getLogger("psc.compiler")
@@ -60,7 +61,7 @@ class Shared:
     def __init__(self, tokenizer_info: TokenizerInfo, max_part_bytes: int) -> None:
         self._tokenizer_info = tokenizer_info
         self._max_part_bytes = max_part_bytes
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         self._index: VocabularyIndex | None = None
         self._parts: PartCache | None = None
 
@@ -116,7 +117,7 @@ class GrammarCache:
     def __init__(self, limit_bytes: int, shared: Shared) -> None:
         self._limit_bytes = limit_bytes
         self._shared = shared
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         self._entries: OrderedDict[Key, CompiledGrammar | _Pending] = OrderedDict()
         # Under the lock even to look one up, which removes dead ones: it may be iterated over meanwhile.
         self._twins: WeakValueDictionary[str, CompiledGrammar] = WeakValueDictionary()
@@ -145,18 +146,21 @@ class GrammarCache:
                 with self._lock:
                     entry = self._sound(key)
                     if entry is None:
-                        mine = self._entries[key] = Future()
+                        mine = self._entries[key] = Pending(GrammarCache.get_or_build.__code__)
                         break
-                compiled = result_unless_cancelled(entry, cancellation) if isinstance(entry, Future) else entry
+                compiled = result_unless_cancelled(entry, cancellation) if isinstance(entry, Pending) else entry
                 if compiled is not None:
                     return compiled
+                with self._lock:  # the thread that made it gave up, or is gone
+                    if self._entries.get(key) is entry:
+                        del self._entries[key]
             compiled = build()
             with self._lock:
                 if self._entries.get(key) is mine:
                     self._entries[key] = compiled
                 else:
                     self._forget_twins(compiled)
-                mine.set_result(compiled)
+                mine.set(compiled)
                 self._evict(key)
             return compiled
         except CompilationCancelledError:
@@ -165,14 +169,11 @@ class GrammarCache:
             failure = e
             raise
         finally:
-            if mine is not None and not mine.done():
+            if mine is not None and not mine.is_over:
                 with self._lock:
                     if self._entries.get(key) is mine:
                         del self._entries[key]
-                if failure is not None:
-                    mine.set_exception(failure)
-                else:
-                    mine.set_result(None)
+                mine.set(None, failure)
 
     def twin(self, order_free: str) -> CompiledGrammar | None:
         """A grammar whose text has this form, and differs in the order of some things only."""
@@ -188,7 +189,7 @@ class GrammarCache:
         """Drops a grammar, or one that is being built, since there is something better: callers from now on build anew."""
         with self._lock:
             entry = self._entries.pop(key, None)
-            if entry is not None and not isinstance(entry, Future):
+            if entry is not None and not isinstance(entry, Pending):
                 self._forget_twins(entry)
 
     def drop(self, compiled: CompiledGrammar) -> None:
@@ -223,7 +224,7 @@ class GrammarCache:
         entry = self._entries.get(key)
         if entry is None:
             return None
-        if not isinstance(entry, Future) and entry._machine.is_broken:
+        if not isinstance(entry, Pending) and entry._machine.is_broken:
             del self._entries[key]
             self._forget_twins(entry)
             self._shared.clear_parts()
@@ -233,7 +234,7 @@ class GrammarCache:
 
     def _compiled(self) -> list[tuple[Key, CompiledGrammar]]:
         """Those that are built."""
-        return [(key, entry) for key, entry in self._entries.items() if not isinstance(entry, Future)]
+        return [(key, entry) for key, entry in self._entries.items() if not isinstance(entry, Pending)]
 
     def _forget_twins(self, compiled: CompiledGrammar) -> None:
         """Makes no other grammar of this one's machine any more."""

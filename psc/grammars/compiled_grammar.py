@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Callable, Mapping
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +16,7 @@ from psc.grammars.grammar import Grammar, deserialized
 from psc.grammars.recorded_tokenizer import recorded_tokenizer
 from psc.grammars.warming import WARMER, Warming, composed_rows, masks_ahead
 from psc.runtime.compiled import FindTokenizer, LoadedGrammar, terminal_names
+from psc.support.cached_property import cached_property
 from psc.support.cancellation import Cancellation, obeying
 from psc.support.serialization import field, read_document, write_document
 from psc.vocabulary.tokenizer_info import TokenizerInfo

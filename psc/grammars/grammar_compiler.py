@@ -14,11 +14,13 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack
+from weakref import WeakSet
 
 from psc.artifacts.store import Store
 from psc.compiler.frontends.front_end import UNNAMED, RefusedTextError, check_text
 from psc.compiler.frontends.lookup import find_grammar
 from psc.compiler.frontends.request import GrammarRequest
+from psc.errors import CompilationCancelledError
 from psc.grammars.artifact_lookup import ArtifactLookup, Registries
 from psc.grammars.build_grammar import artifact_bytes
 from psc.grammars.cache import GrammarCache, Shared
@@ -29,6 +31,7 @@ from psc.requests.json_schemas import Resolver, Schema, SchemaOptions, schema_re
 from psc.requests.lark_texts import LarkDialect, lark_request
 from psc.requests.structural_tag_request import structural_tag_request
 from psc.support.cancellation import Cancellation, check_cancellation, obeying
+from psc.support.forks import in_child
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 if TYPE_CHECKING:
@@ -306,13 +309,13 @@ class GrammarCompiler:
         if store is None:
             raise ValueError("there is nowhere to write to: this GrammarCompiler was made with store=False")
         done: Future[Path] = Future()
+        _finishing.add(done)
 
         def work() -> None:
             began = time.perf_counter()
             try:
                 with obeying(cancellation):
-                    artifact = artifact_bytes(compiled.grammar, self.tokenizer_info)
-                reference = store.add(artifact)
+                    reference = store.add(artifact_bytes(compiled.grammar, self.tokenizer_info))
                 self._cache.drop(compiled)
             except BaseException as e:
                 done.set_exception(e)
@@ -336,12 +339,12 @@ class GrammarCompiler:
 
     def _build(self, job: _Job) -> CompiledGrammar:
         """A grammar from the first source that has it: a twin, the store and the registries, or just in time, which has all."""
-        if self.cache_enabled and job.parsed is None:
-            with obeying(job.cancellation):
+        with obeying(job.cancellation):
+            if self.cache_enabled and job.parsed is None:
                 order_free = job.request.front_end.order_free(job.request.text)
                 settings = job.request.options.settings.text
                 job.order_free = order_free if order_free is None or not settings else f"{settings}\n{order_free}"
-        return self._of_twin(job) or self._of_artifact(job) or self._just_in_time(job)
+            return self._of_twin(job) or self._of_artifact(job) or self._just_in_time(job)
 
     def _of_twin(self, job: _Job) -> CompiledGrammar | None:
         """Over the machine of a grammar whose text means the same."""
@@ -358,8 +361,7 @@ class GrammarCompiler:
             return None
         key = job.parsed.key if job.parsed is not None else job.request.key()
         if key is None:  # only parsing can tell what it imports
-            with obeying(job.cancellation):
-                job.parsed = Grammar.parse(job.request, names=self._names)
+            job.parsed = Grammar.parse(job.request, names=self._names)
             key = job.parsed.key
         wanted = Wanted.of(job.request.origin, key, self.tokenizer_info)
         found = self._lookup.find(wanted, on_arrival=job.on_arrival, cancellation=job.cancellation)
@@ -380,16 +382,15 @@ class GrammarCompiler:
     def _just_in_time(self, job: _Job) -> CompiledGrammar:
         began = time.perf_counter()
         store = self._lookup.store
-        with obeying(job.cancellation):
-            grammar = job.parsed if job.parsed is not None else Grammar.parse(job.request, store=store, names=self._names)
-            compiled = compile_just_in_time(
-                grammar,
-                self.tokenizer_info,
-                cache_limit_bytes=self.cache_limit_bytes,
-                store=store,
-                parts=self._shared.parts,
-                index=self._shared.index(),
-            )
+        grammar = job.parsed if job.parsed is not None else Grammar.parse(job.request, store=store, names=self._names)
+        compiled = compile_just_in_time(
+            grammar,
+            self.tokenizer_info,
+            cache_limit_bytes=self.cache_limit_bytes,
+            store=store,
+            parts=self._shared.parts,
+            index=self._shared.index(),
+        )
         _log.info("%s: ready to be built just in time after %.3f s", grammar.origin, time.perf_counter() - began)
         compiled.build_ahead(self.masks_ahead)
         if job.order_free is not None and compiled.is_linked:
@@ -422,3 +423,18 @@ class _Job:
     """Called when its artifact arrives from a registry that did not answer in time."""
     order_free: str | None = None
     """What its settings and its text have in common with those of its twins, see `FrontEnd.order_free`."""
+
+
+_finishing: WeakSet[Future[Path]] = WeakSet()
+"""The futures of ``finish``."""
+
+
+def _end_in_child() -> None:
+    """In the child of a fork the threads of ``finish`` are not there."""
+    for future in list(_finishing):
+        if not future.done():
+            future._condition = threading.Condition()  # a thread may have held it
+            future.set_exception(CompilationCancelledError("the process forked while this was built: the parent goes on with it"))
+
+
+in_child(_end_in_child)

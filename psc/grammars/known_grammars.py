@@ -13,7 +13,6 @@ and its dependencies where the wheel is built.
 from __future__ import annotations
 
 import logging
-import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
@@ -23,6 +22,7 @@ from psc.artifacts.table_cache import read_tables, write_tables
 from psc.compiler import grammars
 from psc.compiler.frontends.request import GrammarKey, GrammarRequest
 from psc.errors import ArtifactError, ResourceLimitError
+from psc.support.forks import new_lock
 
 if TYPE_CHECKING:
     from psc.artifacts.store import Store
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger("psc.compiler")
 _BUNDLED = Path(grammars.__file__).parent / "tables"
 _in_use: WeakValueDictionary[tuple[GrammarKey, str, str], ParsedGrammar] = WeakValueDictionary()
-_lock = threading.Lock()
+_lock = new_lock()
 
 
 def find(request: GrammarRequest, store: Store | None = None) -> ParsedGrammar | None:

@@ -5,9 +5,9 @@ after the other in turn. A piece is some rows of an artifact, or one mask of a g
 machine's lock for each row, or each walk over the vocabulary, anew, and rows pause while any thread waits for a lock. So nobody
 stands behind more than one row or one walk.
 
-A fork waits for a piece to end. The child begins without a thread, and without the work. When the program ends, the thread ends
-with its piece. When a grammar is dropped, so is its work. An error ends a grammar's work and is logged for debugging: a later
-request for the same gets the error then.
+A fork waits for the native call of a piece. The child begins without a thread, and without the work. When the program ends, the
+thread ends with its piece. When a grammar is dropped, so is its work. An error ends a grammar's work and is logged for debugging: a
+later request for the same gets the error then.
 
 Cost: `_thread.start_new_thread` where none runs, some 50 us; else waking it, a tenth of that.
 """
@@ -17,7 +17,6 @@ from __future__ import annotations
 import _thread
 import atexit
 import logging
-import os
 import threading
 import time
 import weakref
@@ -25,6 +24,7 @@ from collections import deque
 from collections.abc import Iterator
 
 from psc._core import GrammarMatcher, Machine, MatcherView, WarmRows, has_room_in_advance
+from psc.support.forks import in_child
 
 PIECE_S = 0.001
 """Processor time after which a piece of rows ends."""
@@ -74,7 +74,6 @@ class Warmer:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._more = threading.Condition(self._lock)  # there is work, or the end has come
-        self._piece = threading.Lock()  # held while a piece is done
         self._todo: deque[Warming] = deque()
         self._now: Warming | None = None  # what a piece is done of
         self._runs = False
@@ -114,8 +113,7 @@ class Warmer:
                     self._runs = False
                     return
                 work = self._now = self._todo.popleft()
-            with self._piece:
-                more = work.step()
+            more = work.step()
             with self._lock:
                 self._now = None
                 if more:
@@ -138,30 +136,24 @@ class Warmer:
         while self._runs and time.monotonic() < last:
             time.sleep(PIECE_S / 10)
 
-    def before_fork(self) -> None:
-        """Waits for a piece that is being done."""
-        self._lock.acquire()
-        self._piece.acquire()
-
-    def in_parent(self) -> None:
-        """After a fork."""
-        self._piece.release()
-        self._lock.release()
-
     def in_child(self) -> None:
         """After a fork: the thread is not there, and what it had to do is not done."""
-        self._lock, self._piece, self._runs = threading.Lock(), threading.Lock(), False
+        self._lock, self._runs = threading.Lock(), False
         self._more = threading.Condition(self._lock)
         if self._now is not None:
             self._todo.append(self._now)
             self._now = None
         self._drop()
+        while _set_back:
+            machine, most_read = _set_back.popitem()[1]
+            machine.most_read = most_read
 
 
+_set_back: dict[int, tuple[Machine, int]] = {}
+"""Machines that have another ``most_read`` while a mask is built ahead, by their ids."""
 WARMER = Warmer()
 atexit.register(WARMER.end)
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=WARMER.before_fork, after_in_parent=WARMER.in_parent, after_in_child=WARMER.in_child)
+in_child(WARMER.in_child)
 
 
 class _Alone:
@@ -185,11 +177,13 @@ def masks_ahead(machine: Machine, most: int) -> Iterator[None]:
     most_read = machine.most_read
 
     def build(matcher: GrammarMatcher) -> None:
+        _set_back[id(machine)] = machine, most_read
         machine.most_read = 0  # for other threads, too, meanwhile
         try:
             matcher.mask_row()
         finally:
             machine.most_read = most_read
+            _set_back.pop(id(machine), None)
 
     # A machine's very first mask is found by reading tokens, of which it keeps nothing. What others find is there after the second.
     for _ in range(2):

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import heapq
 from collections import deque
-from functools import cached_property
 from typing import NewType
 
 from psc.errors import GrammarError
@@ -24,6 +23,7 @@ from psc.inspection.configurations import Configuration, Stack, configurations, 
 from psc.inspection.lexemes import Lexemes
 from psc.inspection.lr_items import Item, LrItems
 from psc.runtime.compiled import GrammarMatcher, LoadedGrammar
+from psc.support.cached_property import cached_property
 
 _NEVER = float("inf")
 _MAX_VISITS = 50_000

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 from psc._core import MatcherView
 from psc.errors import GrammarError, PscError
@@ -23,6 +22,7 @@ from psc.inspection.configurations import Configuration, Stack, configurations, 
 from psc.inspection.expected import Names, TokenCounts
 from psc.inspection.lexemes import RESTART, START, Symbols
 from psc.runtime.compiled import GrammarMatcher, LoadedGrammar
+from psc.support.cached_property import cached_property
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 _MAX_EXAMPLES = 20

@@ -10,10 +10,10 @@ Cost: linear in the closures of all states; some 50 ms for a programming languag
 from __future__ import annotations
 
 import itertools
-from functools import cached_property
 
 from psc._core import LrTables
 from psc.ids import LrState, Nonterminal, Production, Symbol
+from psc.support.cached_property import cached_property
 
 Item = tuple[Production, int]
 """(production, how many symbols of its right side have been read)."""

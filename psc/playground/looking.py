@@ -13,7 +13,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,7 @@ from psc.inspection.configurations import configurations
 from psc.inspection.explaining import Explainer, shown
 from psc.inspection.stack_reading import StackReader
 from psc.runtime.compiled import GrammarMatcher
+from psc.support.cached_property import cached_property
 from psc.support.limits import limit
 from psc.vocabulary import load_tokenizer
 from psc.vocabulary.names import list_names

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from psc.compiler.expressions.expression import EMPTY, Choice, Ending, Reference, RuleMark, RuleSet
@@ -16,6 +15,7 @@ from psc.compiler.expressions.joined_rules import marks_of
 from psc.compiler.expressions.tokens import FIRST_TOKEN
 from psc.rule_records.chart import START, Chart, Item
 from psc.rule_records.network import Network
+from psc.support.cached_property import cached_property
 
 if TYPE_CHECKING:
     from psc.vocabulary.tokenizer_info import TokenizerInfo

@@ -5,10 +5,11 @@ Cost: 0.2 us for a count, under a lock.
 
 from __future__ import annotations
 
-import threading
 from collections import defaultdict
 from collections.abc import Mapping
 from typing import Final
+
+from psc.support.forks import new_lock
 
 HELP: Final[Mapping[str, str]] = {
     "compilations": "Grammars compiled, by the kind of request.",
@@ -33,7 +34,7 @@ class Counters:
     """Counts by name and kind of request. May be used from several threads."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         self._counts: defaultdict[tuple[str, str], float] = defaultdict(float)
 
     def add(self, name: str, kind: str = "", amount: float = 1) -> None:

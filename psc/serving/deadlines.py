@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from typing import Final
 
 from psc.support.cancellation import Cancellation
+from psc.support.forks import new_lock
 
 
 class Deadlines:
@@ -24,7 +25,7 @@ class Deadlines:
 
     def __init__(self, limit_s: float) -> None:
         self._limit_s: Final = limit_s
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         # In the order in which they began, which is that of their deadlines.
         self._watched: dict[int, tuple[float, Cancellation]] = {}
         self._numbers = itertools.count()

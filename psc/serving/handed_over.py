@@ -9,12 +9,12 @@ Cost: below 1 us, and what the last few texts take once they are read.
 
 from __future__ import annotations
 
-import threading
 from collections import OrderedDict
 from typing import Final
 
 from psc.compiler.frontends.request import GrammarRequest
 from psc.grammars.grammar import Grammar
+from psc.support.forks import new_lock
 
 _LANGUAGES: Final = frozenset({"json_schema"})
 """Languages that take long to read, and whose compilation needs only the result of reading."""
@@ -31,7 +31,7 @@ class HandedOver:
 
     def __init__(self, max_grammars: int) -> None:
         self._max_grammars: Final = max_grammars
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         self._read: OrderedDict[GrammarRequest, Grammar] = OrderedDict()
 
     def give(self, grammar: Grammar) -> None:

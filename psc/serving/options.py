@@ -10,11 +10,11 @@ import difflib
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
 from typing import Any, Final, Literal
 
 from psc.errors import PscError
 from psc.requests.json_schemas import BOUNDED, SchemaOptions, SchemaSettings
+from psc.support.cached_property import cached_property
 
 PREFIX: Final = "PSC_"
 """Of the environment variables."""

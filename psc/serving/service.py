@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import logging
 import tempfile
-import threading
 import time
 import weakref
 from collections.abc import Callable
@@ -37,6 +36,7 @@ from psc.serving.metrics_server import MetricsServer
 from psc.serving.options import ServiceOptions
 from psc.serving.validation import ValidationCache, check_request
 from psc.serving.warm_up import WarmUp
+from psc.support.forks import new_lock
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 REFUSALS: Final = (GrammarError, InvalidStructuralTagError, InvalidJSONError, TokenizerError)
@@ -68,7 +68,7 @@ class GrammarService:
         self._deadlines: Final = Deadlines(self.options.compile_timeout_s) if self.options.compile_timeout_s else None
         self._seen: weakref.WeakSet[CompiledGrammar] = weakref.WeakSet()
         self._reported: set[str] = set()
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         self._trim_after = 0.0
         self._warm_up: Final = WarmUp(self.options.warm, self.options, self._compile_warm)
         self._warm_up.start()

@@ -10,18 +10,20 @@ from __future__ import annotations
 
 import copy
 import hashlib
-import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from typing import Final
 
+from psc._core import stop_if_cancelled
 from psc.compiler.expressions.expression import Chars
 from psc.compiler.expressions.tokens import MAX_TOKENS, TokenNames, token_set
-from psc.errors import PscError
+from psc.errors import CompilationCancelledError, PscError
 from psc.grammars.grammar import Grammar
 from psc.serving.handed_over import HANDED_OVER
 from psc.serving.kinds import Kind, request_of
 from psc.serving.options import ServiceOptions
+from psc.support.forks import new_lock
+from psc.support.pending import Pending
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 _Key = tuple[Kind, bytes]
@@ -71,14 +73,12 @@ def check_request(kind: Kind, text: str, options: ServiceOptions, tokenizer_info
 
 
 class _Verdict:
-    """Of one text; the thread that holds `pending` is checking it."""
+    """Of one text."""
 
-    __slots__ = ("error", "failure", "pending")
+    __slots__ = ("error",)
 
-    def __init__(self) -> None:
-        self.pending: Final = threading.Lock()
-        self.error: PscError | None = None
-        self.failure: BaseException | None = None
+    def __init__(self, error: PscError | None) -> None:
+        self.error: Final = error
 
 
 class ValidationCache:
@@ -94,8 +94,8 @@ class ValidationCache:
     def __init__(self, check: Callable[[Kind, str], object], max_texts: int) -> None:
         self._check: Final = check
         self._max_texts: Final = max(max_texts, 1)
-        self._lock = threading.Lock()
-        self._verdicts: OrderedDict[_Key, _Verdict] = OrderedDict()
+        self._lock = new_lock()
+        self._verdicts: OrderedDict[_Key, Pending[_Verdict]] = OrderedDict()
 
     def validate(self, kind: Kind, text: str) -> bool:
         """Checks a text.
@@ -111,38 +111,52 @@ class ValidationCache:
             PscError: it is wrong; each time an error of its own, with the same message.
         """
         key = kind, hashlib.sha256(text.encode(errors="surrogatepass")).digest()
-        with self._lock:
-            cached = self._verdicts.get(key)
-            if cached is not None:
-                self._verdicts.move_to_end(key)
-            else:
-                mine = self._verdicts[key] = _Verdict()
-                mine.pending.acquire()
-                if len(self._verdicts) > self._max_texts:
-                    self._verdicts.popitem(last=False)
-        if cached is None:
-            try:
-                self._find_out(key, text, mine)
-            finally:
-                mine.pending.release()
-        else:
-            mine = cached
-            with mine.pending:  # until the other thread has the verdict
-                pass
-        if mine.failure is not None:
-            raise mine.failure
-        if mine.error is not None:
-            raise copy.copy(mine.error)
-        return cached is not None
-
-    def _find_out(self, key: _Key, text: str, verdict: _Verdict) -> None:
-        try:
-            self._check(key[0], text)
-        except PscError as e:
-            verdict.error = e.with_traceback(None)
-        except BaseException as e:  # no fact about the text: memory ran out, or the program was interrupted
+        while True:
             with self._lock:
-                if self._verdicts.get(key) is verdict:
-                    del self._verdicts[key]
-            verdict.failure = e
+                cached = self._verdicts.get(key)
+                if cached is None:
+                    mine = self._verdicts[key] = Pending(ValidationCache.validate.__code__)
+                    if len(self._verdicts) > self._max_texts:
+                        self._verdicts.popitem(last=False)
+                    break
+                self._verdicts.move_to_end(key)
+            verdict = cached.wait(stop_if_cancelled)
+            if verdict is not None:
+                if verdict.error is not None:
+                    raise copy.copy(verdict.error)
+                return True
+            self._drop(key, cached)  # the thread that read it gave up, or is gone
+        verdict = self._find_out(key, text, mine)
+        if verdict.error is not None:
+            raise copy.copy(verdict.error)
+        return False
+
+    def _find_out(self, key: _Key, text: str, mine: Pending[_Verdict]) -> _Verdict:
+        failure: Exception | None = None
+        try:
+            verdict = _Verdict(self._error(key[0], text))
+            mine.set(verdict)
+            return verdict
+        except CompilationCancelledError:
             raise
+        except Exception as e:  # no fact about the text: memory ran out, say
+            failure = e
+            raise
+        finally:
+            if not mine.is_over:
+                self._drop(key, mine)
+                mine.set(None, failure)
+
+    def _error(self, kind: Kind, text: str) -> PscError | None:
+        try:
+            self._check(kind, text)
+        except CompilationCancelledError:
+            raise
+        except PscError as e:
+            return e.with_traceback(None)
+        return None
+
+    def _drop(self, key: _Key, pending: Pending[_Verdict]) -> None:
+        with self._lock:
+            if self._verdicts.get(key) is pending:
+                del self._verdicts[key]

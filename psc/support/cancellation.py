@@ -1,21 +1,22 @@
-"""Compilations that another thread calls off.
+"""Compilations that another thread calls off, or the end of the program.
 
 A server compiles the schema of a request in a worker thread. When the client goes away, or a deadline passes, another thread calls
-the compilation off, and the worker is free for the next request.
+the compilation off, and the worker is free for the next request. When the program ends, what daemon threads compile is called
+off, and the end waits for them up to a second: CPython ends such threads wherever they are, and libraries of C++ abort then.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, InvalidStateError, wait
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from typing import Any, Final, TypeVar
+import atexit
+from typing import Final, TypeVar
 
 from psc import _core
 from psc.errors import CompilationCancelledError
+from psc.support.forks import in_child
+from psc.support.pending import Pending
 
 _T = TypeVar("_T")
-_NOTHING: Final = nullcontext()
+_PATIENCE_AT_EXIT_S: Final = 1.0
 
 
 class Cancellation:
@@ -28,13 +29,10 @@ class Cancellation:
 
     def __init__(self) -> None:
         self._flag = _core.Cancellation()
-        self._called_off: Future[None] = Future()  # for who waits for something else meanwhile
 
     def cancel(self) -> None:
         """Calls them off, those that are yet to come too. Returns at once; calling it again changes nothing."""
         self._flag.cancel()
-        with suppress(InvalidStateError):
-            self._called_off.set_result(None)
 
     @property
     def cancelled(self) -> bool:
@@ -42,18 +40,17 @@ class Cancellation:
         return self._flag.cancelled
 
 
-def obeying(cancellation: Cancellation | None) -> AbstractContextManager[None]:
-    """What the calling thread does inside is called off by a cancellation, where there is one.
+def obeying(cancellation: Cancellation | None) -> _core.Obeying:
+    """A block that is called off by a cancellation (without one, by that of the block around it), and by the program's end.
 
-    The native core looks at it where it counts its work. What runs in Python (Lark's own parser, for a text with errors) goes on to
-    the next native stage.
+    The native core looks at it where it counts its work, and what runs in Python at `stop_if_cancelled`.
 
     Raises:
         CompilationCancelledError: it was called off, before or inside.
         TypeError: the argument is something else.
     """
     check_cancellation(cancellation)
-    return _NOTHING if cancellation is None else _obeying(cancellation)
+    return _core.Obeying(None if cancellation is None else cancellation._flag)
 
 
 def check_cancellation(cancellation: object) -> None:
@@ -62,22 +59,16 @@ def check_cancellation(cancellation: object) -> None:
         raise TypeError(f"cancellation must be a psc.Cancellation or None, not {type(cancellation).__name__}")
 
 
-@contextmanager
-def _obeying(cancellation: Cancellation) -> Iterator[None]:
-    before = _core.obey(cancellation._flag)
-    try:
+def result_unless_cancelled(pending: Pending[_T], cancellation: Cancellation | None, timeout_s: float | None = None) -> _T | None:
+    """As ``pending.wait``, and ends with CompilationCancelledError within 20 ms after it is called off."""
+
+    def check() -> None:
+        if cancellation is not None and cancellation.cancelled:
+            raise CompilationCancelledError("the compilation was cancelled")
         _core.stop_if_cancelled()
-        yield
-    finally:
-        _core.obey(before)
+
+    return pending.wait(check, timeout_s)
 
 
-def result_unless_cancelled(future: Future[_T], cancellation: Cancellation | None, timeout: float | None = None) -> _T:
-    """As ``future.result(timeout)``, and ends with CompilationCancelledError as soon as it is called off."""
-    if cancellation is None:
-        return future.result(timeout)
-    either: list[Future[Any]] = [future, cancellation._called_off]
-    wait(either, timeout, FIRST_COMPLETED)
-    if cancellation.cancelled:
-        raise CompilationCancelledError("the compilation was cancelled")
-    return future.result(0)
+in_child(_core.forget_other_threads)
+atexit.register(_core.end_compilations, _PATIENCE_AT_EXIT_S)

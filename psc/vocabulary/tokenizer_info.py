@@ -29,13 +29,13 @@ from __future__ import annotations
 import hashlib
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from psc.errors import TokenizerError
+from psc.support.cached_property import cached_property
 from psc.vocabulary.token_table import TokenTable, VocabType, called
 
 TEXT: Final = 0

@@ -10,11 +10,11 @@ import inspect
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
-from functools import cached_property
 from typing import Any, Final, TypedDict, TypeVar, Unpack
 
 from psc.compiler.frontends.front_end import Settings
 from psc.errors import GrammarError
+from psc.support.cached_property import cached_property
 
 _MAX_COUNT = 1_000_000_000
 _Function = TypeVar("_Function", bound=Callable[..., Any])

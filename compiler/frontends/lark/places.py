@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import cached_property
 
 from psc.compiler.frontends.lark.syntax import tokens
 from psc.errors import GrammarError
+from psc.support.cached_property import cached_property
 
 _NAMES = frozenset(("RULE", "TERMINAL"))
 _BEHIND_NAMES = frozenset(("_COLON", "_DOT", "_LBRACE"))

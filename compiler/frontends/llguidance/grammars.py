@@ -6,13 +6,13 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, Final
 
 from psc.compiler.frontends.front_end import Settings
 from psc.compiler.frontends.json_schema.settings import SchemaSettings
 from psc.compiler.frontends.request import GrammarRequest
 from psc.errors import DeserializeFormatError, GrammarError
+from psc.support.cached_property import cached_property
 
 _NAME: Final = re.compile(r"[A-Za-z0-9_-]+")
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 import dataclasses
 import json
 import logging
-import threading
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
@@ -30,6 +29,7 @@ from psc.adapters.sglang.tokenizer import tokenizer_info
 from psc.errors import ResourceLimitError, TokenizerError
 from psc.grammars.compiled_grammar import CompiledGrammar
 from psc.serving import REFUSALS, GrammarService, Kind, ServiceOptions
+from psc.support.forks import new_lock
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 _log = logging.getLogger("psc.adapters.sglang")
@@ -82,7 +82,7 @@ class PscGrammarBackend(XGrammarGrammarBackend):  # type: ignore[misc]  # the pa
         self._framing = self.service
         self._framing_tokens: tuple[int, ...] = ()
         self._engine: XGrammarGrammarBackend | None = None
-        self._engine_lock = threading.Lock()
+        self._engine_lock = new_lock()
         self.executor = CompilingExecutor(thread_name_prefix="psc compile")
         self.cache = GrammarCache(self.service.options.cache_mb << 20)
 

@@ -6,7 +6,7 @@ import logging
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping
-from concurrent.futures import Future
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from vllm.v1.structured_output.backend_types import (
@@ -15,12 +15,15 @@ from vllm.v1.structured_output.backend_types import (
     StructuredOutputOptions,
 )
 
+from psc._core import stop_if_cancelled
 from psc.adapters.vllm.configuration import options_of
 from psc.adapters.vllm.grammar import PscGrammar
 from psc.errors import TokenizerError
 from psc.grammars.compiled_grammar import CompiledGrammar
 from psc.runtime.bitmask import allocate_token_bitmask
 from psc.serving import GrammarService, Kind, ServiceOptions
+from psc.support.forks import new_lock
+from psc.support.pending import Pending
 from psc.vocabulary.token_table import VocabType
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 
@@ -80,7 +83,7 @@ class PscBackend(StructuredOutputBackend):  # type: ignore[misc]
         assert options is not None
         self.service: Final = SERVICES.get(options, tokenizer, vocab_size)
         self._engine: StructuredOutputBackend | None = None
-        self._lock = threading.Lock()
+        self._lock = new_lock()
 
     def compile_grammar(
         self, request_type: StructuredOutputOptions, grammar_spec: str, stop_token_ids: set[int] | None = None
@@ -134,6 +137,9 @@ class PscBackend(StructuredOutputBackend):  # type: ignore[misc]
             return self._engine
 
 
+_Key = tuple[int, int, ServiceOptions]
+
+
 class Services:
     """The services of a process. One is begun on a thread when its engine starts, so that no request waits for the vocabulary.
 
@@ -143,13 +149,13 @@ class Services:
     _MAX_SERVICES = 4
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         # The tokenizer is held, so that its id stays its own.
-        self._services: OrderedDict[tuple[int, int, ServiceOptions], tuple[object, Future[GrammarService]]] = OrderedDict()
+        self._services: OrderedDict[_Key, tuple[object, Pending[GrammarService]]] = OrderedDict()
 
     def begin(self, options: ServiceOptions, tokenizer: Any, vocab_size: int) -> None:
         """Begins to make a service."""
-        threading.Thread(target=self._future, args=(options, tokenizer, vocab_size), name="psc vocabulary", daemon=True).start()
+        threading.Thread(target=self._begin, args=(options, tokenizer, vocab_size), name="psc vocabulary", daemon=True).start()
 
     def get(self, options: ServiceOptions, tokenizer: Any, vocab_size: int) -> GrammarService:
         """The service of a tokenizer with these options.
@@ -158,26 +164,42 @@ class Services:
             TokenizerError: psc cannot read the tokenizer.
             RegistryError: the address of a registry is malformed.
         """
-        return self._future(options, tokenizer, vocab_size).result()
-
-    def _future(self, options: ServiceOptions, tokenizer: Any, vocab_size: int) -> Future[GrammarService]:
         key = id(tokenizer), vocab_size, options
-        with self._lock:
-            cached = self._services.get(key)
-            if cached is not None:
-                self._services.move_to_end(key)
-                return cached[1]
-            future: Future[GrammarService] = Future()
-            self._services[key] = tokenizer, future
-            if len(self._services) > self._MAX_SERVICES:
-                self._services.popitem(last=False)
-        try:
-            future.set_result(GrammarService(vocabulary_of(tokenizer, vocab_size), options=options))
-        except BaseException as e:
+        while True:
             with self._lock:
-                self._services.pop(key, None)
-            future.set_exception(e)
-        return future
+                _, cached = self._services.get(key, (None, None))
+                if cached is None:
+                    mine: Pending[GrammarService] = Pending(Services.get.__code__)
+                    self._services[key] = tokenizer, mine
+                    if len(self._services) > self._MAX_SERVICES:
+                        self._services.popitem(last=False)
+                    break
+                self._services.move_to_end(key)
+            service = cached.wait(stop_if_cancelled)
+            if service is not None:
+                return service
+            self._drop(key, cached)  # the thread that made it gave up, or is gone
+        failure: Exception | None = None
+        try:
+            service = GrammarService(vocabulary_of(tokenizer, vocab_size), options=options)
+            mine.set(service)
+            return service
+        except Exception as e:
+            failure = e
+            raise
+        finally:
+            if not mine.is_over:
+                self._drop(key, mine)
+                mine.set(None, failure)
+
+    def _begin(self, options: ServiceOptions, tokenizer: Any, vocab_size: int) -> None:
+        with suppress(Exception):  # `get` makes it again, and raises
+            self.get(options, tokenizer, vocab_size)
+
+    def _drop(self, key: _Key, pending: Pending[GrammarService]) -> None:
+        with self._lock:
+            if self._services.get(key, (None, None))[1] is pending:
+                del self._services[key]
 
 
 SERVICES: Final = Services()
