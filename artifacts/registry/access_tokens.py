@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import logging
 import os
 import re
+import stat
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
 
 from psc.errors import RegistryError
+from psc.support.regular_file import open_regular, read_regular
 
 TOKEN_ENVIRONMENT = "PSC_REGISTRY_TOKEN"
 READ_TOKEN_ENVIRONMENT = "PSC_REGISTRY_READ_TOKEN"
@@ -24,6 +27,10 @@ _TOKEN = re.compile(r"[A-Za-z0-9._~+/-]+=*")
 _FOR_HOST = re.compile(r"(?P<host>[^=\s]+)=(?P<token>[A-Za-z0-9._~+/-]+=*)")
 _SHORTEST = 16
 _READ_ANEW_S = 2.0
+_MAX_FILE_BYTES = 1 << 20
+_PROBLEMS_LOGGED = 10
+
+_log = logging.getLogger("psc.artifacts")
 
 
 def token_for(host: str, port: int | None, given: str | None) -> str | None:
@@ -66,24 +73,35 @@ class AccessToken:
 class AcceptedTokens:
     """The tokens that a server accepts for one purpose.
 
+    The file is read again when it has changed, so tokens come and go without a restart. What cannot be read is not accepted: a line
+    that is malformed is left out, and of a file that is empty, gone or unreadable no token holds until it can be read again. Each
+    such change is a warning. Replace the file by renaming another one, so that the server never meets half of it.
+
     Args:
         tokens: given directly.
-        file: a file of more, one a line: the token, then perhaps the last day on which it is accepted (``2027-01-31``); ``#``
-            begins a comment. It is read again when it has changed, so tokens come and go without a restart.
+        file: a regular file of more, one a line: the token, then perhaps the last day on which it is accepted (``2027-01-31``);
+            ``#`` begins a comment.
+        report: called with each warning; by default the logger ``psc.artifacts`` is.
 
     Raises:
-        RegistryError: the file cannot be read, or a line is malformed; the message names the line and not the token.
+        RegistryError: the file cannot be read, has no token, others may write it, or a line is malformed; the message names the
+            line and not the token.
     """
 
-    def __init__(self, tokens: Iterable[str] = (), file: Path | None = None) -> None:
+    def __init__(self, tokens: Iterable[str] = (), file: Path | None = None, report: Callable[[str], None] = _log.warning) -> None:
         self._given = tuple(AccessToken.of(_checked(t, "the token given")) for t in tokens)
         self._file = file
         self._from_file: tuple[AccessToken, ...] = ()
-        self._stamp: tuple[int, int] | None = None
+        self._report = report
+        self._stamp: object = None
         self._looked_at = 0.0
         if file is not None:
-            self._from_file = _read(file)
             self._stamp = _stamp(file)
+            self._from_file, problems = _read(file)
+            if problems:
+                raise RegistryError(problems[0])
+            if not self._from_file:
+                raise RegistryError(f"{file}: there is no token in it")
 
     def __bool__(self) -> bool:
         return bool(self._given or self._file)
@@ -107,46 +125,66 @@ class AcceptedTokens:
             return
         self._looked_at = time.monotonic()
         try:
-            stamp = _stamp(self._file)
-            if stamp != self._stamp:
-                self._from_file, self._stamp = _read(self._file), stamp
-        except RegistryError:
-            pass  # being written, or malformed: the tokens read before hold until it can be read
+            stamp: object = _stamp(self._file)
+            if stamp == self._stamp:
+                return
+            tokens, problems = _read(self._file)
+        except RegistryError as e:
+            stamp, tokens, problems = str(e), (), [str(e)]
+            if stamp == self._stamp:
+                return
+        self._from_file, self._stamp = tokens, stamp
+        for problem in problems[:_PROBLEMS_LOGGED]:
+            self._report(problem)
+        if not tokens:
+            self._report(f"{self._file}: no token of this file is accepted until it has one that can be read")
+        _log.info("%s: read again; %d tokens", self._file, len(tokens))
 
 
-def _stamp(file: Path) -> tuple[int, int]:
+def _stamp(file: Path) -> object:
+    """Differs when the file does. The time of its last change cannot be set back, as that of its content can."""
     try:
         status = file.stat()
     except OSError as e:
         raise RegistryError(f"{file}: cannot read the tokens: {e.strerror or e}") from e
-    return status.st_mtime_ns, status.st_size
+    return status.st_dev, status.st_ino, status.st_mtime_ns, status.st_ctime_ns, status.st_size
 
 
-def _read(file: Path) -> tuple[AccessToken, ...]:
+def _read(file: Path) -> tuple[tuple[AccessToken, ...], list[str]]:
+    """The tokens of a file, and why lines are left out. Raises RegistryError: it cannot be read, or others may write it."""
     try:
-        lines = file.read_text().splitlines()
-    except (OSError, UnicodeDecodeError) as e:
-        raise RegistryError(f"{file}: cannot read the tokens: {e}") from e
-    tokens = []
+        with open_regular(file) as stream:
+            if os.fstat(stream.fileno()).st_mode & stat.S_IWOTH:
+                raise RegistryError(f"{file}: everybody on this machine may write tokens into it; chmod 600 {file}")
+        lines = read_regular(file, _MAX_FILE_BYTES).decode().splitlines()
+    except OSError as e:
+        raise RegistryError(f"{file}: cannot read the tokens: {e.strerror or e}") from e
+    except UnicodeDecodeError as e:
+        raise RegistryError(f"{file}: cannot read the tokens: byte {e.start} is no UTF-8") from None
+    tokens, problems = [], []
     for number, line in enumerate(lines, 1):
         words = line.partition("#")[0].split()
-        if not words:
-            continue
-        origin = f"{file}:{number}"
-        if len(words) > 2:
-            raise RegistryError(f"{origin}: expected a token, and perhaps the last day on which it is accepted")
-        if len(words[0]) < _SHORTEST:
-            raise RegistryError(
-                f"{origin}: a token of fewer than {_SHORTEST} characters can be guessed; openssl rand -hex 32 makes one"
-            )
         try:
-            expires = date.fromisoformat(words[1]) if len(words) == 2 else None
-        except ValueError as e:
-            raise RegistryError(f"{origin}: {words[1]!r} is not a day such as 2027-01-31") from e
-        tokens.append(AccessToken.of(_checked(words[0], origin), expires))
-    if not tokens:
-        raise RegistryError(f"{file}: there is no token in it")
-    return tuple(tokens)
+            if words:
+                tokens.append(_token_of(words, f"{file}:{number}"))
+        except RegistryError as e:
+            problems.append(str(e))
+    return tuple(tokens), problems
+
+
+def _token_of(words: list[str], origin: str) -> AccessToken:
+    """The token of a line. Raises RegistryError, which does not repeat it."""
+    if len(words) > 2:
+        raise RegistryError(f"{origin}: expected a token, and perhaps the last day on which it is accepted")
+    if len(words[0]) < _SHORTEST:
+        raise RegistryError(
+            f"{origin}: a token of fewer than {_SHORTEST} characters can be guessed; openssl rand -hex 32 makes one"
+        )
+    try:
+        expires = date.fromisoformat(words[1]) if len(words) == 2 else None
+    except ValueError as e:
+        raise RegistryError(f"{origin}: {words[1]!r} is not a day such as 2027-01-31") from e
+    return AccessToken.of(_checked(words[0], origin), expires)
 
 
 def _checked(token: str, what: str) -> str:

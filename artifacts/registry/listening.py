@@ -9,7 +9,9 @@ import asyncio
 import contextlib
 import json
 import logging
+import os
 import signal
+import socket
 import ssl
 import sys
 import time
@@ -19,6 +21,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from psc.artifacts.folder import remove_leftovers
+from psc.artifacts.registry.connections import BACKLOG, Connections, most_connections
 from psc.artifacts.registry.pushing import Pushes
 from psc.artifacts.registry.serving import Sent, Served, read, refusal
 from psc.errors import RegistryError, needs_extra
@@ -43,14 +46,17 @@ class Listening:
     private_key: Path | None = None
     grace_s: float = 30.0
     """The time in which transfers under way may finish after a signal."""
+    max_connections: int = 2_000
+    """At once, where the limit of descriptors allows as many."""
 
 
-def application(served: Served, log: Log | None = None) -> web.Application:
+def application(served: Served, log: Log | None = None, connections: Connections | None = None) -> web.Application:
     """The server as an aiohttp application.
 
     Args:
         served: the folder.
         log: called with each request once it is answered.
+        connections: told which of them are at work.
     """
     pushes = Pushes(served)
 
@@ -60,7 +66,8 @@ def application(served: Served, log: Log | None = None) -> web.Application:
         metrics.in_flight += 1
         status, sent = 499, Sent()  # as others log a client that went away
         try:
-            response = await handled(request, sent)
+            with contextlib.nullcontext() if connections is None else connections.at_work(request.protocol):
+                response = await handled(request, sent)
             status = response.status
             if not sent.began and isinstance(response, web.Response) and request.method != "HEAD":
                 sent.n_bytes = len(response.body) if isinstance(response.body, bytes) else 0
@@ -156,21 +163,45 @@ async def running(served: Served, listening: Listening, log: Log | None = None) 
     """The server, listening; gives its URL. Raises RegistryError when it cannot listen."""
     context = _tls(listening)
     logging.getLogger("aiohttp.server").setLevel(logging.CRITICAL)  # the access log says it, in one line
-    runner = web.AppRunner(
-        application(served, log), access_log=None, shutdown_timeout=listening.grace_s, keepalive_timeout=75.0, auto_decompress=False
-    )
+    connections = Connections(most_connections(listening.max_connections), _report)
+    app = application(served, log, connections)
+    runner = web.AppRunner(app, access_log=None, shutdown_timeout=listening.grace_s, keepalive_timeout=75.0, auto_decompress=False)
+    loop = asyncio.get_running_loop()
+    loop.set_exception_handler(connections.reports.of_loop)
     await runner.setup()
+    assert runner.server is not None
+    listeners: list[socket.socket] = []
+    accepting: list[asyncio.Task[None]] = []
     try:
-        site = web.TCPSite(runner, listening.host, listening.port, ssl_context=context, backlog=1024)
         try:
-            await site.start()
+            listeners += await _listeners(listening)
         except OSError as e:
             raise RegistryError(f"cannot listen on {listening.host}:{listening.port}: {e.strerror or e}") from e
-        port = runner.addresses[0][1]
+        accepting += [loop.create_task(connections.accept(listener, runner.server, context)) for listener in listeners]
+        port = listeners[0].getsockname()[1]
         host = f"[{listening.host}]" if ":" in listening.host else listening.host
         yield f"{'http' if context is None else 'https'}://{host}:{port}"
     finally:
+        for task in accepting:
+            task.cancel()
+        await asyncio.gather(*accepting, return_exceptions=True)
+        for listener in listeners:
+            listener.close()
+        await connections.close()
         await runner.cleanup()
+
+
+async def _listeners(listening: Listening) -> list[socket.socket]:
+    """A socket for each address of the host, bound as asyncio binds them. Raises OSError."""
+    bound = await asyncio.get_running_loop().create_server(asyncio.Protocol, listening.host, listening.port, start_serving=False)
+    try:
+        listeners = [socket.socket(fileno=os.dup(each.fileno())) for each in bound.sockets]
+        for listener in listeners:
+            listener.setblocking(False)
+            listener.listen(BACKLOG)
+        return listeners
+    finally:
+        bound.close()
 
 
 def serve(served: Served, listening: Listening, *, ready: Callable[[str], None], log: Log | None = None) -> None:

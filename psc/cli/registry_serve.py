@@ -36,6 +36,13 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 @click.option("--tls-key", type=_FILE, help="Its private key, PEM.")
 @click.option("--max-blob-bytes", default="256MiB", show_default=True, callback=n_bytes, help="Larger artifacts are refused.")
 @click.option(
+    "--max-connections",
+    type=click.IntRange(1),
+    default=2_000,
+    show_default=True,
+    help="Connections at once, half of them from one address; fewer where the limit of open files is low. Idle ones give way.",
+)
+@click.option(
     "--grace", type=click.FloatRange(0), default=30.0, show_default=True, help="Seconds for transfers to finish at the end."
 )
 @click.option("--quiet", is_flag=True, help="No access log.")
@@ -48,6 +55,7 @@ def serve(
     tls_cert: Path | None,
     tls_key: Path | None,
     max_blob_bytes: int,
+    max_connections: int,
     grace: float,
     quiet: bool,
 ) -> None:
@@ -77,7 +85,7 @@ def serve(
     served = Served(folder, check_tables, push_tokens=push, read_tokens=reading, max_blob_bytes=max_blob_bytes)
     serve_folder(
         served,
-        Listening(host, port, tls_cert, tls_key, grace),
+        Listening(host, port, tls_cert, tls_key, grace, max_connections),
         ready=lambda url: click.echo(f"serving {folder} at {url}"),
         log=None if quiet else log_to_stderr,
     )
@@ -103,7 +111,7 @@ def _tokens(variable: str, file: Path | None) -> AcceptedTokens:
     given = os.environ.get(variable, "").split()
     if any(len(token) < 16 for token in given):
         raise RegistryError(f"{variable}: a token of fewer than 16 characters can be guessed; openssl rand -hex 32 makes one")
-    return AcceptedTokens(given, file)
+    return AcceptedTokens(given, file, report=warning)
 
 
 def _warn_if_open(file: Path | None) -> None:

@@ -85,6 +85,7 @@ def server(
     private_key: Path | None = None,
     log: Callable[[dict[str, object]], None] | None = None,
     grace_s: float = 5.0,
+    max_connections: int = 2_000,
 ) -> Iterator[str]:
     """A registry server in a thread of this process; gives its URL."""
     served = Served(
@@ -94,7 +95,7 @@ def server(
         read_tokens=read if read is not None else AcceptedTokens(),
         max_blob_bytes=max_blob_bytes,
     )
-    listening = Listening("127.0.0.1", 0, certificate, private_key, grace_s)
+    listening = Listening("127.0.0.1", 0, certificate, private_key, grace_s, max_connections)
     begun, end = threading.Event(), asyncio.Event()
     found: list[str] = []
     loops: list[asyncio.AbstractEventLoop] = []
