@@ -6,13 +6,29 @@ written for it catches ours too: the four names are here, and what XGrammar repo
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Self
+from typing import Any, Final, Self
+
+MAX_REPEATED: Final = 200
+"""Characters of a word of what was sent that a message repeats."""
+_LONG_WORD: Final = re.compile(rf"\S{{{MAX_REPEATED + 1},}}")
+
+
+def without_long_words(text: str) -> str:
+    """The text with an ellipsis in the middle of each word of more than 200 characters: a name or a number can be a megabyte.
+
+    What has spaces in it is cut where the message is made, see `psc.support.readable.shortened`.
+    """
+    return _LONG_WORD.sub(lambda m: f"{m[0][: MAX_REPEATED // 2]}…{m[0][1 - MAX_REPEATED // 2 :]}", text)
 
 
 class PscError(Exception):
-    """Base of all of psc's own errors."""
+    """Base of all of psc's own errors. No message repeats more than 200 characters of a word of what was sent."""
+
+    def __init__(self, *arguments: object, **options: Any) -> None:
+        super().__init__(*[without_long_words(a) if isinstance(a, str) else a for a in arguments], **options)
 
 
 class GrammarError(PscError, ValueError, RuntimeError):

@@ -133,7 +133,9 @@ class FrontEnd(ABC):
         if options.lexer not in self.lexers:
             if len(self.lexers) == 1:
                 raise self._no_choice(origin)
-            raise GrammarError(f"lexer={options.lexer!r}: {self.a_grammar} is lexed by {' or '.join(map(repr, self.lexers))}")
+            raise GrammarError(
+                f"lexer={shortened(repr(options.lexer), 60)}: {self.a_grammar} is lexed by {' or '.join(map(repr, self.lexers))}"
+            )
         if self.defaults.keep_all_actions and not options.keep_all_actions:
             raise self._no_choice(origin)
         if not self.has_settings and options.settings.text:

@@ -18,6 +18,7 @@ from psc.compiler.frontends.request import GrammarRequest
 from psc.compiler.grammars import bundled_keeps_all_actions, bundled_lexer, bundled_names, bundled_path
 from psc.errors import GrammarError
 from psc.support.limits import limit
+from psc.support.readable import shortened
 from psc.support.regular_file import FileOrigin, read_regular_text
 
 if TYPE_CHECKING:
@@ -99,12 +100,12 @@ def find_grammar(spec: str | Path) -> GrammarFile:
         path = bundled_path(spec)
         return GrammarFile(spec, path, bundled=True, language=_language(path))
     path = Path(spec)
-    if path.is_dir():
+    if _is_there(path) and path.is_dir():
         raise GrammarError(f"{spec}: is a folder; {_what_there_is()}")
-    if not path.exists():
+    if not _is_there(path):
         close = difflib.get_close_matches(str(spec), [*bundled_names(), *_files_beside(path)], n=1)
         hint = f" Did you mean {close[0]!r}?" if close else ""
-        raise GrammarError(f"{spec}: no such file, nor a bundled grammar ({', '.join(bundled_names())}).{hint}")
+        raise GrammarError(f"{shortened(str(spec))}: no such file, nor a bundled grammar ({', '.join(bundled_names())}).{hint}")
     return GrammarFile(str(spec), path, bundled=False, language=_language(path))
 
 
@@ -116,7 +117,14 @@ def is_grammar(spec: str) -> bool:
     path = Path(spec)
     suffix = path.suffix.lower()
     is_one = spec in bundled_names() or front_end_of(suffix) is not None
-    return is_one or (suffix != ".psc" and not path.exists())
+    return is_one or (suffix != ".psc" and not _is_there(path))
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:  # a name that is longer than names of files are
+        return False
 
 
 def _language(path: Path) -> str:

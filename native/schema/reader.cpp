@@ -145,7 +145,7 @@ Predicate SchemaReader::types(const Context& context, JsonNode value) {
         if (text == "object") return graph_.types(json_types::object);
         static const auto &whole = *new TextAutomaton(integers()), &digits = *new TextAutomaton(integers_without_fraction());
         if (text == "integer") return graph_.numbers(languages_.number(context.draft == Draft::draft4 ? digits : whole));
-        fail(context, Keyword::type, "there is no type '" + std::string(text) + "'");
+        fail(context, Keyword::type, "there is no type '" + elided(text, 60) + "'");
     };
     if (!document_.is(value, JsonKind::array)) return one(value);
     std::vector<Predicate> options;

@@ -276,7 +276,7 @@ JsonNode SchemaResources::resolve(JsonNode schema, std::string_view reference, c
         if (!found)
             throw SchemaError(
                 pointer(schema), keyword,
-                "there is no schema " + uri + " in this text" +
+                "there is no schema " + elided(uri) + " in this text" +
                     (resolver_ ? ", and the resolver does not know it" : "; give a resolver that knows it, psc fetches nothing"));
         resource = *found;
     }
@@ -285,7 +285,7 @@ JsonNode SchemaResources::resolve(JsonNode schema, std::string_view reference, c
     if (fragment[0] == '/') return by_pointer(root, fragment, written, schema, keyword);
     const auto anchor = anchors_.find(std::to_string(resource) + "#" + fragment);
     if (anchor == anchors_.end())
-        throw SchemaError(pointer(schema), keyword, "there is no schema with the anchor '" + fragment + "'");
+        throw SchemaError(pointer(schema), keyword, "there is no schema with the anchor '" + elided(fragment) + "'");
     return anchor->second;
 }
 
@@ -312,7 +312,7 @@ JsonNode SchemaResources::by_pointer(JsonNode from, std::string_view pointer, co
             if (is_index && std::stoul(step) < items.size()) next = items[std::stoul(step)];
         }
         if (next == JsonDocument::kNone)
-            throw SchemaError(this->pointer(schema), keyword, "'" + reference + "' refers to nothing: there is no '" + step + "'");
+            throw SchemaError(this->pointer(schema), keyword, "'" + elided(reference) + "' refers to nothing: there is no '" + elided(step, 60) + "'");
         if (resource_of(next) != resource_of(node) && !resource_of_.contains(next)) resource_of_.emplace(next, resource_of(node));
         node = next;
     }

@@ -16,6 +16,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/elided.hpp"
 #include "base/errors.hpp"
 #include "json/document.hpp"
 
@@ -24,7 +25,7 @@ namespace psc {
 // A schema that cannot be compiled: where, by which keyword, and why.
 struct SchemaError : std::runtime_error {
     SchemaError(std::string pointer, std::string keyword, const std::string& why)
-        : std::runtime_error(pointer + (keyword.empty() ? "" : ", " + keyword) + ": " + why),
+        : std::runtime_error(elided(pointer) + (keyword.empty() ? "" : ", " + keyword) + ": " + why),
           pointer(std::move(pointer)),
           keyword(std::move(keyword)) {}
     std::string pointer, keyword;

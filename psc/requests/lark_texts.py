@@ -15,6 +15,7 @@ from psc.compiler.frontends.json_schema.settings import SchemaSettings
 from psc.compiler.frontends.registry import front_end
 from psc.compiler.frontends.request import GrammarRequest
 from psc.errors import GrammarError
+from psc.support.readable import shortened
 
 if TYPE_CHECKING:
     from psc.compiler.cfg.grammar import LarkLexer
@@ -45,7 +46,7 @@ def lark_request(
         GrammarError: an option does not fit the dialect, or a name cannot be referred to.
     """
     if dialect not in (None, "lark", "llguidance"):
-        raise GrammarError(f"dialect must be 'lark', 'llguidance' or None, not {dialect!r}")
+        raise GrammarError(f"dialect must be 'lark', 'llguidance' or None, not {shortened(repr(dialect), 60)}")
     if dialect is None:
         dialect = "llguidance" if named or front_end("lark").language_of(text) == "llguidance" else "lark"
     origin = origin_of(origin)

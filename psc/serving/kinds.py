@@ -18,6 +18,7 @@ from psc.errors import GrammarError
 from psc.requests.lark_texts import lark_request
 from psc.requests.structural_tag_request import structural_tag_request
 from psc.serving.options import ServiceOptions
+from psc.support.readable import shortened
 
 Kind = Literal["json", "json_object", "regex", "choice", "ebnf", "lark", "grammar", "structural_tag"]
 """json: a schema's text. json_object: any object, whatever the text. regex: what the whole text matches. choice: a JSON list of
@@ -25,6 +26,8 @@ texts. lark: Lark's language or llguidance's dialect of it. grammar: EBNF or Lar
 text, in either form. A grammar's text may also be the name of a bundled one, such as ``java``."""
 
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
+_QUOTED = re.compile(r'"(?:[^"\\\n]|\\[^\n])*"')
+_LARK_RULE = re.compile(r"[ \t]*[?!]*\w+(?:\.[-+]?\d+)?[ \t]*:(?!:?=)")
 _COMMENT = re.compile(r"(#|//).*$", re.MULTILINE)
 
 
@@ -42,14 +45,20 @@ def request_of(kind: Kind, text: str, options: ServiceOptions) -> GrammarRequest
     """
     reader = _READERS.get(kind)
     if reader is None:
-        raise GrammarError(f"there is no kind of request {kind!r}; there are {', '.join(KINDS)}")
+        raise GrammarError(f"there is no kind of request {shortened(repr(kind), 60)}; there are {', '.join(KINDS)}")
     check_text(text, kind)
     return reader(text, options)
 
 
 def is_lark(text: str) -> bool:
-    """Whether a text that may be EBNF or Lark is Lark: no line has ``::=`` before a comment. vLLM distinguishes them by this."""
-    return "::=" not in text or "::=" not in _COMMENT.sub("", text)
+    """Whether a text that may be EBNF or Lark is Lark: no line has ``::=`` before a comment, as vLLM distinguishes them.
+
+    A ``::=`` within quotes, or on a line that begins as a rule or a terminal of Lark's, is none.
+    """
+    if "::=" not in text:
+        return True
+    bare = _COMMENT.sub("", _QUOTED.sub('""', text))
+    return not any("::=" in line and not _LARK_RULE.match(line) for line in bare.splitlines())
 
 
 def _json(text: str, options: ServiceOptions) -> GrammarRequest:

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import unicodedata
 
+from psc.errors import MAX_REPEATED
+
 NOTHING = "-"
 """Printed where there is no figure."""
-MAX_REPEATED = 200
-"""Characters of what was sent that a message repeats."""
 
 
 def size(n_bytes: float) -> str:

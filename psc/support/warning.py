@@ -13,9 +13,12 @@ import logging
 import sys
 import warnings
 
+from psc.errors import without_long_words
+
 
 def warn(logger: logging.Logger, text: str) -> None:
     """Logs a text as a warning. Where no handler gets the record, the caller of psc gets a `RuntimeWarning`."""
+    text = without_long_words(text)
     logger.warning("%s", text)
     if not _is_read(logger):
         with contextlib.suppress(RuntimeWarning):  # where warnings are errors: what was asked for is done all the same

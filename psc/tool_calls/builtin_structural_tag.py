@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any, Literal, TypeVar
 
 from psc.errors import InvalidStructuralTagError
+from psc.support.readable import shortened
 from psc.tool_calls.models.formats import FORMATS
 from psc.tool_calls.models.harmony import harmony_tag
 from psc.tool_calls.models.kimi_k3 import kimi_k3_tag
@@ -69,10 +70,12 @@ def get_model_structural_tag(
     """
     builder = _builders.get(model) if isinstance(model, str) else None
     if builder is None:
-        near = difflib.get_close_matches(str(model), _builders, n=3, cutoff=0.5)
+        near = difflib.get_close_matches(str(model), _builders, n=3, cutoff=0.65)
         hint = f"; do you mean {' or '.join(map(repr, near))}?" if near else "."
         known = ", ".join(_builders)
-        raise InvalidStructuralTagError(f"model: there is no format {model!r}{hint} Unknown format type: the formats are {known}")
+        raise InvalidStructuralTagError(
+            f"model: there is no format {shortened(repr(model), 60)}{hint} Unknown format type: the formats are {known}"
+        )
     functions, builtins, choice = normalize_tool_choice(tools, tool_choice)
     if not isinstance(parallel_tool_calls, bool):
         raise InvalidStructuralTagError(f"parallel_tool_calls: must be true or false, not {parallel_tool_calls!r}")

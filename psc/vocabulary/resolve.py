@@ -50,7 +50,7 @@ def load_tokenizer(
                 raise TokenizerError(f"tokenizer {spec!r}: a short name has its special tokens; omit special_tokens=")
             return load_named(entry, vocab_size=vocab_size, stop_token_ids=stop_token_ids)
     path = Path(spec).expanduser()
-    if path.exists():
+    if _is_there(path):
         name = file_label(path)
     else:
         path, name = _from_cache(spec), str(spec)
@@ -110,13 +110,20 @@ def _from_cache(spec: str | Path) -> Path:
     """The folder of a Hugging Face id, when no file is called like that."""
     text = str(spec)
     if isinstance(spec, Path) or text.startswith((".", "/", "~")):
-        raise TokenizerError(f"{text}: no such file or folder")
+        raise TokenizerError(f"{shortened(text)}: no such file or folder")
     if MODEL_ID.fullmatch(text) and Path(text).suffix.lower() not in (".json", ".model", ".zst", ".tiktoken", ".gguf"):
         return find_snapshot(text)
     names = [entry.name for entry in list_names()]
     close = difflib.get_close_matches(text.lower(), names, n=1)
     hint = f" Did you mean {close[0]!r}?" if close else ""
     raise TokenizerError(
-        f"tokenizer {text!r}: no such file or folder, nor a short name ({', '.join(names)}).{hint} "
+        f"tokenizer {shortened(text)!r}: no such file or folder, nor a short name ({', '.join(names)}).{hint} "
         f"Give one of these names, a Hugging Face id (ORG/NAME), a folder, or a file: {FORMATS}"
     )
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:  # a name that is longer than names of files are
+        return False

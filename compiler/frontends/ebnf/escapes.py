@@ -101,7 +101,8 @@ def _unknown(letter: str) -> str:
         return f"\\{letter} needs {_HEX_DIGITS[letter]} hexadecimal digits"
     if letter in "dDwWsS":
         return f"\\{letter} is a regex escape, which this language does not have; write the class out, as [0-9]"
-    return f"unknown escape \\{letter}; write \\\\ for a backslash"
+    what = f"\\{letter}" if letter.isprintable() else f"of a backslash and U+{ord(letter):04X}"
+    return f"unknown escape {what}; write \\\\ for a backslash"
 
 
 def _normalized(ranges: list[tuple[int, int]]) -> tuple[tuple[int, int], ...]:

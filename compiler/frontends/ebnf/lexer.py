@@ -49,6 +49,7 @@ _REFUSED = {
 }
 
 _MACROS_OF_TOKENS: Final = frozenset(("Token", "ExcludeToken", "TokenTagDispatch"))
+_LARK_RULE: Final = re.compile(r"[ \t]*[?!]*\w+(?:\.\d+)?[ \t]*:(?!:?=)")
 _IN_MACROS = ",="  # refused by the parser, which knows whether it is the macro that is to be refused
 
 
@@ -92,6 +93,16 @@ def names_tokens(text: str) -> bool:
     return False
 
 
+def _other_language(text: str, at: int) -> str | None:
+    """What a text is that is no EBNF from its beginning on; None where it may be some."""
+    if not text[:at].strip(" \t\r\n\ufeff") and text[at] in "{[":
+        return "the text looks like JSON, not EBNF: compile_json_schema and .json files take a schema"
+    line = text[text.rfind("\n", 0, at) + 1 :].partition("\n")[0]
+    if text[at] == ":" and "::=" not in text and _LARK_RULE.match(line):
+        return "a rule is written name ::= … here; name: … is Lark's language, which compile_lark and .lark files take"
+    return None
+
+
 def tokens_of(text: str, source: Source) -> list[Token]:
     """The tokens, without space and comments. Raises :class:`GrammarError` at the first character that is none."""
     tokens: list[Token] = []
@@ -101,7 +112,7 @@ def tokens_of(text: str, source: Source) -> list[Token]:
             continue
         token = match.group()
         if kind == "unknown" and token not in _IN_MACROS:
-            raise source.error(match.start(), refusal_of(token))
+            raise source.error(match.start(), _other_language(text, match.start()) or refusal_of(token))
         if kind == "options" and (not tokens or tokens[-1][0] != "name"):
             kind = "class"
         tokens.append((token if kind in ("punctuation", "lookahead") else str(kind), token, match.start()))

@@ -15,6 +15,7 @@ from psc.compiler.expressions.expression import Chars, Expression, merged_ranges
 from psc.compiler.expressions.tokens import FIRST_TOKEN, MAX_TOKENS, TokenNames, token_set
 from psc.compiler.frontends.ebnf.lexer import Source
 from psc.support.limits import limit
+from psc.support.readable import shortened
 
 _LISTED = re.compile(r"\s*([0-9]+)\s*(?:-\s*([0-9]+)\s*)?")
 _MAX_DIGITS = 18
@@ -54,14 +55,14 @@ class VocabularyTokens:
         if self._names is None:
             raise self._source.error(
                 offset,
-                f"token {text!r} is named by its text, which needs a tokenizer: give the grammar's text to a GrammarCompiler, or "
+                f"token {shortened(text)!r} is named by its text, which needs a tokenizer: give the text to a GrammarCompiler, or "
                 "name the token by its id",
             )
         token = self._names.id_of(text)
         if token is None:
             close = self._names.close_names(text)
             hint = f"; did you mean {' or '.join(map(repr, close))}?" if close else ""
-            raise self._source.error(offset, f"the vocabulary has no token {text!r}{hint}")
+            raise self._source.error(offset, f"the vocabulary has no token {shortened(text)!r}{hint}")
         return token
 
     def one_of(self, ids: Iterable[int]) -> Chars:

@@ -80,6 +80,8 @@ def tokens_of(source: Source) -> list[Token]:
 
 def _refusal(text: str, at: int) -> str:
     c = text[at]
+    if c == "_" and text.endswith("::", 0, at):
+        return "parametric grammar is not supported (name::value); write the rules out"
     if c == "<":
         line = text[at : text.find("\n", at) if "\n" in text[at:] else len(text)]
         if ">" in line:

@@ -223,12 +223,21 @@ class _Parser:
             )
         elif source.peek() in ("b", "B"):
             raise source.error(
-                at, f"Word boundary assertion \\{source.peek()} is not supported; write out what may stand beside it"
+                at,
+                f"Word boundary assertion \\{source.peek()} is not supported; write out what may stand beside it"
+                f"{self._elsewhere('(?=')}",
             )
         elif source.peek() == "k":
             raise source.error(at, "Backreference \\k is not supported; write what the group matches once more")
         else:
             self._character(escaped_character(source, self.dialect))
+
+    def _elsewhere(self, start: str) -> str:
+        """Where psc reads a group that is refused here."""
+        if self.dialect != "ecma" or not start.startswith(("(?=", "(?!", "(?<=", "(?<!")):
+            return ""
+        schema = "" if "<" in start else ", or in a JSON schema's pattern"
+        return f", or use it in a terminal of a Lark grammar, such as start: /…/{schema}"
 
     def _quantify(self, at: int) -> None:
         source, group = self.source, self.groups[-1]
@@ -263,6 +272,9 @@ class _Parser:
                 raise source.limit(
                     at, f"{_shortened(match.group())} has a count above {MAX_COUNT:,}, which is the limit; leave the end open"
                 )
+        if not low and high and self.dialect == "ecma":
+            both = f"{match.group()} means {{0,{high}}} to Python, and its own characters to ECMA-262 and a schema's pattern"
+            raise source.error(at, f"{both}; write {{0,{high}}}, or \\{match.group()} for the characters")
         least = int(low or 0)
         most = least if not comma else int(high) if high else None
         if most is not None and most < least:
@@ -297,7 +309,7 @@ class _Parser:
         source = self.source
         for start, name, way_out in _REFUSED_GROUPS:
             if source.text.startswith(start, at):
-                raise source.error(at, f"{name} {start}...) is not supported; {way_out}")
+                raise source.error(at, f"{name} {start}...) is not supported; {way_out}{self._elsewhere(start)}")
         match = _FLAG_GROUP.match(source.text, at)
         if match is None:
             raise source.error(at, f"unknown group {source.text[at : at + 4]}; write (...), (?:...) or (?<name>...)")

@@ -17,6 +17,7 @@ from typing import Final
 import numpy as np
 
 from psc.compiler.terminals.regex.codepoints import CODE_POINTS, EVERYTHING, Bounds, complement, from_ranges, union
+from psc.support.readable import shortened
 
 _CATEGORIES: Final = {
     "L": "Letter", "Lu": "Uppercase_Letter", "Ll": "Lowercase_Letter", "Lt": "Titlecase_Letter", "Lm": "Modifier_Letter",
@@ -72,11 +73,11 @@ def property_set(name: str) -> Bounds:
     if equals:
         if _plain(key) not in ("gc", "generalcategory"):
             raise UnknownProperty(
-                f"the property {key} is not in Python's Unicode tables; write its characters as ranges, as in [\\u0370-\\u03FF], "
-                "or use a general category such as \\p{L}"
+                f"the property {shortened(key)} is not in Python's Unicode tables; write its characters as ranges, as in "
+                "[\\u0370-\\u03FF], or use a general category such as \\p{L}"
             )
         if _plain(value) not in _CATEGORY_NAMED:
-            raise UnknownProperty(f"there is no general category {value!r}; there are {', '.join(_CATEGORIES)}")
+            raise UnknownProperty(f"there is no general category {shortened(value)!r}; there are {', '.join(_CATEGORIES)}")
         return _category(_CATEGORY_NAMED[_plain(value)])
     plain = _plain(name)
     if plain in _CATEGORY_NAMED:
@@ -84,7 +85,8 @@ def property_set(name: str) -> Bounds:
     if plain in _BINARY:
         return _BINARY[plain]()
     raise UnknownProperty(
-        f"\\p{{{name}}} is not in Python's Unicode tables; there are the general categories ({', '.join(_CATEGORIES)}, LC) and "
+        f"\\p{{{shortened(name)}}} is not in Python's Unicode tables; there are the general categories "
+        f"({', '.join(_CATEGORIES)}, LC) and "
         "Any, Assigned, ASCII, ASCII_Hex_Digit, Hex_Digit, Lowercase, Uppercase, White_Space, XID_Start, XID_Continue. Write other "
         "characters as ranges, as in [\\u0370-\\u03FF]"
     )

@@ -118,9 +118,9 @@ class _Reading(Reading):
         if not isinstance(kind, str):
             refuse(f"{path}.type", f"must be text, not {shown(kind)}; {FORMAT_TYPE}")
         if kind not in _BY_TYPE:
-            close = difflib.get_close_matches(kind, _BY_TYPE, n=1)
+            close = difflib.get_close_matches(kind[:60], _BY_TYPE, n=1)
             hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(sorted(_BY_TYPE))}"
-            refuse(f"{path}.type", f"there is no format {kind!r}; {hint}. Format type not recognized: {kind}"[:1000])
+            refuse(f"{path}.type", f"there is no format {shown(kind)}; {hint}. Format type not recognized: {shortened(kind)}")
         chosen = _BY_TYPE[kind]
         if chosen is SchemaInDocument:
             given = {key: value for key, value in given.items() if value is not None or key not in SchemaInDocument.layout}

@@ -46,7 +46,7 @@ BOTH = [
     ("(a|b)*c", ["c", "abc"], ["ab"]),
     ("()a(|b)", ["a", "ab"], [""]),
     ("a?b*c+", ["c", "abbcc"], ["ab"]),
-    ("a{2}b{1,}c{1,2}d{,2}e{0}", ["aabc", "aabbccdd"], ["abc", "aabccc", "aabcddd", "aabce"]),
+    ("a{2}b{1,}c{1,2}d{0,2}e{0}", ["aabc", "aabbccdd"], ["abc", "aabccc", "aabcddd", "aabce"]),
     ("a{0,3}", ["", "aaa"], ["aaaa"]),
     ("a??b*?c+?d{1,2}?e{2,}?", ["cdee", "abbccddeee"], ["cd"]),
     ("(?:a|b?){2}", ["", "ab", "aa"], ["aab"]),
