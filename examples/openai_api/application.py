@@ -5,7 +5,8 @@ Compiling and generating run in threads. A client that goes away, and a compilat
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Iterator
+import re
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager
 from functools import partial
@@ -31,6 +32,7 @@ TEXT_THREADS = 32
 COMPILE_SECONDS = 10.0
 """Until a grammar is refused."""
 CLIENT_GONE = 499
+LOOPBACK = ("127.0.0.1", "[::1]")
 
 _FAILED = ApiError("the server failed; its log has more", status=500)
 
@@ -51,9 +53,15 @@ class _Work:
 
 
 class Server:
-    """What answers requests."""
+    """What answers requests.
 
-    def __init__(self, engine: Engine) -> None:
+    Args:
+        engine: writes the answers.
+        hosts: the names under which the server may be called; None is any.
+    """
+
+    def __init__(self, engine: Engine, hosts: frozenset[str] | None = None) -> None:
+        self._hosts = hosts
         self._engine = engine
         self._metrics = engine.metrics
         self._compiling = ThreadPoolExecutor(COMPILE_THREADS, "compile")
@@ -98,6 +106,7 @@ class Server:
         return JSONResponse(error.content, status_code=error.status)
 
     async def _respond(self, request: Request, chat: bool) -> Response:
+        self._check_origin(request)
         work = _Work()
         try:
             body = parsed(await _body(request))
@@ -112,6 +121,24 @@ class Server:
             self._answered(request, CLIENT_GONE)
             return Response(status_code=CLIENT_GONE)
         return StreamingResponse(self._events(request, task, work), media_type="text/event-stream")
+
+    def _check_origin(self, request: Request) -> None:
+        """Raises ApiError for what a page of another site makes a browser send: it cannot set these headers as programs do."""
+        host = request.headers.get("host", "")
+        name = re.sub(r":[0-9]+$", "", host).lower()
+        # Names without a dot are of one's own network; one that somebody points at 127.0.0.1 has dots.
+        if self._hosts is not None and name not in self._hosts and not re.fullmatch(r"[a-z0-9_-]+", name):
+            raise ApiError(
+                f"the server is not called {host[:100]!r}; start it with --allow-host and that name", status=403, code="host"
+            )
+        origin, site = request.headers.get("origin"), request.headers.get("sec-fetch-site", "none")
+        if (origin is not None and origin.partition("://")[2].lower() != host.lower()) or site not in ("none", "same-origin"):
+            raise ApiError("pages of other sites may not use this server", status=403, code="origin")
+        content_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if content_type not in ("", "application/json"):
+            raise ApiError(
+                f"the content type must be application/json, not {content_type[:100]!r}", status=415, code="content_type"
+            )
 
     async def _read(self, body: dict[str, Any], chat: bool, work: _Work) -> Task:
         """The task of a request, within the time that a grammar may take."""
@@ -161,9 +188,14 @@ class Server:
         self._metrics.add("requests_total", path=request.scope["route"].path if known else "other", status=str(status))
 
 
-def application(engine: Engine) -> Starlette:
-    """The server of a model."""
-    server = Server(engine)
+def application(engine: Engine, hosts: Iterable[str] = ()) -> Starlette:
+    """The server of a model.
+
+    Args:
+        engine: writes the answers.
+        hosts: names with dots under which the server may be called, beside 127.0.0.1; ``*`` is any.
+    """
+    server = Server(engine, None if "*" in hosts else frozenset([*LOOPBACK, *(host.lower() for host in hosts)]))
     return Starlette(
         routes=[
             Route("/v1/models", server.models),
@@ -207,5 +239,8 @@ async def _called_off_when_gone(request: Request, work: _Work) -> AsyncIterator[
     watching = asyncio.ensure_future(watch())
     try:
         yield
+    except BaseException:  # the server shuts down, among others: no thread works on
+        work.cancellation.cancel()
+        raise
     finally:
         watching.cancel()

@@ -14,6 +14,9 @@ from typing import Any
 import psc
 from openai_api.errors import ApiError
 from openai_api.fields import check_only, field
+from psc.requests.lark_texts import lark_request
+from psc.requests.structural_tag_request import structural_tag_request
+from psc.serving import ServiceOptions
 
 
 @dataclass(frozen=True)
@@ -66,12 +69,25 @@ def read_constraint(body: dict[str, Any]) -> Constraint | None:
     return asked[0] if asked else None
 
 
-def compile_constraint(
-    compiler: psc.GrammarCompiler, constraint: Constraint, cancellation: psc.Cancellation
-) -> psc.CompiledGrammar:
+@dataclass(frozen=True)
+class Compiling:
+    """What compiles a grammar, and calls it off."""
+
+    compiler: psc.GrammarCompiler
+    bounds: ServiceOptions
+    """Of white space and digits, so that a model that writes these for ever comes to an end."""
+    cancellation: psc.Cancellation
+
+    def tag(self, tag: object) -> psc.CompiledGrammar:
+        """The grammar of a structural tag."""
+        request = structural_tag_request(tag, settings=self.bounds.tag_settings)
+        return self.compiler.compile_grammar(request, cancellation=self.cancellation)
+
+
+def compile_constraint(compiling: Compiling, constraint: Constraint) -> psc.CompiledGrammar:
     """The grammar of a constraint. Raises ApiError, with psc's message, where it has none."""
     with grammar_errors(constraint.param):
-        return _COMPILE[constraint.kind](compiler, constraint, cancellation)
+        return _COMPILE[constraint.kind](compiling, constraint)
 
 
 @contextmanager
@@ -83,7 +99,9 @@ def grammar_errors(param: str, code: str | None = None) -> Iterator[None]:
         raise
     except (psc.PscError, RecursionError) as error:
         code = code or ("grammar_too_large" if isinstance(error, psc.ResourceLimitError) else "invalid_grammar")
-        raise ApiError(f"{param}: {_without_origin(str(error))}", param, code=code) from error
+        message = _without_origin(str(error))
+        named = re.match(rf"{re.escape(param)}\b", message)
+        raise ApiError(message if named else f"{param}: {message}", param, code=code) from error
 
 
 def _without_origin(message: str) -> str:
@@ -153,43 +171,52 @@ def _check_type(constraint: Constraint) -> None:
         raise ApiError(f"{constraint.param} must be of type {names}", constraint.param, code="invalid_type")
 
 
-def _json(compiler: psc.GrammarCompiler, asked: Constraint, cancellation: psc.Cancellation) -> psc.CompiledGrammar:
-    return compiler.compile_json_schema(
+def _json(compiling: Compiling, asked: Constraint) -> psc.CompiledGrammar:
+    bounds = compiling.bounds
+    return compiling.compiler.compile_json_schema(
         asked.value,
         strict_mode=asked.closed_objects,
         any_whitespace=not asked.compact,
         separators=(",", ":") if asked.compact else None,
-        cancellation=cancellation,
+        max_whitespace_cnt=bounds.max_whitespace,
+        max_digits=bounds.max_digits,
+        plain_integers=bounds.plain_integers,
+        cancellation=compiling.cancellation,
     )
 
 
-def _json_object(compiler: psc.GrammarCompiler, asked: Constraint, cancellation: psc.Cancellation) -> psc.CompiledGrammar:
-    return _json(compiler, Constraint("json", {"type": "object"}, asked.param, compact=asked.compact), cancellation)
+def _json_object(compiling: Compiling, asked: Constraint) -> psc.CompiledGrammar:
+    return _json(compiling, Constraint("json", {"type": "object"}, asked.param, compact=asked.compact))
 
 
-def _grammar(compiler: psc.GrammarCompiler, asked: Constraint, cancellation: psc.Cancellation) -> psc.CompiledGrammar:
+def _regex(compiling: Compiling, asked: Constraint) -> psc.CompiledGrammar:
+    return compiling.compiler.compile_regex(asked.value, cancellation=compiling.cancellation)
+
+
+def _grammar(compiling: Compiling, asked: Constraint) -> psc.CompiledGrammar:
     """EBNF, or Lark's language where no rule is written with ``::=``."""
     # Lark reads `%import .name` from a file beside the program, which is no business of a client's.
     if re.search(r"%import\s*\.", asked.value):
         raise ApiError(f"{asked.param}: %import of a file: a request's grammar has no folder; write the rules out", asked.param)
     if "::=" in asked.value or asked.param == "ebnf":
-        return compiler.compile_grammar(asked.value, cancellation=cancellation)
-    return compiler.compile_lark(asked.value, cancellation=cancellation)
+        return compiling.compiler.compile_grammar(asked.value, cancellation=compiling.cancellation)
+    request = lark_request(asked.value, {}, schemas=compiling.bounds.schema_settings)
+    return compiling.compiler.compile_grammar(request, cancellation=compiling.cancellation)
 
 
-def _choice(compiler: psc.GrammarCompiler, asked: Constraint, cancellation: psc.Cancellation) -> psc.CompiledGrammar:
+def _choice(compiling: Compiling, asked: Constraint) -> psc.CompiledGrammar:
     if not asked.value or not all(isinstance(text, str) for text in asked.value):
         raise ApiError(f"{asked.param} must be a list of strings, with one at least", asked.param)
     # JSON's escapes are EBNF's, but for the pairs of surrogates that it makes of characters beyond the first 65,536.
     choices = " | ".join(json.dumps(text, ensure_ascii=False) for text in asked.value)
-    return compiler.compile_grammar(f"root ::= {choices}", cancellation=cancellation)
+    return compiling.compiler.compile_grammar(f"root ::= {choices}", cancellation=compiling.cancellation)
 
 
-_COMPILE: dict[str, Callable[[psc.GrammarCompiler, Constraint, psc.Cancellation], psc.CompiledGrammar]] = {
+_COMPILE: dict[str, Callable[[Compiling, Constraint], psc.CompiledGrammar]] = {
     "json": _json,
     "json_object": _json_object,
-    "regex": lambda compiler, asked, cancellation: compiler.compile_regex(asked.value, cancellation=cancellation),
+    "regex": _regex,
     "choice": _choice,
     "grammar": _grammar,
-    "structural_tag": lambda compiler, asked, cancellation: compiler.compile_structural_tag(asked.value, cancellation=cancellation),
+    "structural_tag": lambda compiling, asked: compiling.tag(asked.value),
 }

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import psc
-from openai_api.constraints import Constraint, compile_constraint, read_constraint
+from openai_api.constraints import Compiling, Constraint, compile_constraint, read_constraint
 from openai_api.errors import ApiError, no_such_model
 from openai_api.fields import check_known, check_only, field, number, text
 from openai_api.metrics import Metrics
@@ -17,6 +17,7 @@ from openai_api.models import LanguageModel
 from openai_api.sampling import Sampling
 from openai_api.tool_calls import READABLE
 from openai_api.tools import Tools, compile_tools, read_tools
+from psc.serving import ServiceOptions
 
 MOST_TOKENS = 4096
 USUAL_TOKENS, USUAL_CONSTRAINED_TOKENS = 64, 1024
@@ -24,6 +25,8 @@ USUAL_TOKENS, USUAL_CONSTRAINED_TOKENS = 64, 1024
 MOST_CHOICES = 16
 MOST_PROMPTS = 16
 MOST_STOPS = 4
+MOST_STOP_CHARACTERS = 1000
+"""Each piece of a text is compared with all beginnings of each."""
 MOST_LOGPROBS = 20
 ROLES = ("system", "developer", "user", "assistant", "tool", "function")
 
@@ -57,6 +60,7 @@ class Engine:
         self.metrics = Metrics()
         # What clients ask for is written to a folder only where whoever runs the server has named one.
         store = os.environ.get("PSC_STORE") or False
+        self.bounds = ServiceOptions.of()
         self.compiler = psc.GrammarCompiler(model.info, cache_limit_bytes=256 << 20, store=store)
 
     def read(self, body: dict[str, Any], chat: bool, cancellation: psc.Cancellation) -> Task:
@@ -136,14 +140,15 @@ class Engine:
     def _compiled(
         self, constraint: Constraint | None, tools: Tools | None, cancellation: psc.Cancellation
     ) -> psc.CompiledGrammar | None:
+        compiling = Compiling(self.compiler, self.bounds, cancellation)
         if tools is not None:
             form = self.model.format_name or ""
             if form not in READABLE:
                 raise ApiError(f"tools: start the server with --tool-format, one of {', '.join(READABLE)}", "tools")
-            return self._counted("tools", lambda: compile_tools(self.compiler, tools, form, constraint, cancellation))
+            return self._counted("tools", lambda: compile_tools(compiling, tools, form, constraint))
         if constraint is None:
             return None
-        return self._counted(constraint.kind, lambda: compile_constraint(self.compiler, constraint, cancellation))
+        return self._counted(constraint.kind, lambda: compile_constraint(compiling, constraint))
 
     def _counted(self, kind: str, work: Callable[[], psc.CompiledGrammar]) -> psc.CompiledGrammar:
         began, outcome = time.perf_counter(), "refused"
@@ -173,6 +178,8 @@ def _stops(body: dict[str, Any]) -> tuple[str, ...]:
     stop = [body["stop"]] if isinstance(body.get("stop"), str) else field(body, "stop", [], list)
     if len(stop) > MOST_STOPS or not all(isinstance(s, str) and s for s in stop):
         raise ApiError(f"stop must be a text or a list of at most {MOST_STOPS} texts, none of them empty", "stop")
+    if any(len(s) > MOST_STOP_CHARACTERS for s in stop):
+        raise ApiError(f"stop: a text must have at most {MOST_STOP_CHARACTERS} characters", "stop", code="invalid_value")
     return tuple(stop)
 
 

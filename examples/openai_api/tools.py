@@ -8,10 +8,22 @@ from dataclasses import dataclass
 from typing import Any
 
 import psc
-from openai_api.constraints import Constraint, grammar_errors
+from openai_api.constraints import Compiling, Constraint, grammar_errors
 from openai_api.errors import ApiError
 from openai_api.fields import field
-from psc.structural_tag import JSONSchemaFormat, OrFormat, StructuralTag
+from psc.structural_tag import (
+    AnyTextFormat,
+    ConstStringFormat,
+    Format,
+    JSONSchemaFormat,
+    OptionalFormat,
+    OrFormat,
+    SequenceFormat,
+    StarFormat,
+    StructuralTag,
+    TagFormat,
+    TriggeredTagsFormat,
+)
 from psc.tool_calls.models.tool_names import ToolNameError
 
 _NO_ARGUMENTS = {"type": "object", "properties": {}, "additionalProperties": False}
@@ -56,20 +68,14 @@ def _arguments(function: Any) -> dict[str, Any]:
     return _NO_ARGUMENTS if function.parameters is None else function.parameters
 
 
-def compile_tools(
-    compiler: psc.GrammarCompiler,
-    tools: Tools,
-    format_name: str,
-    otherwise: Constraint | None,
-    cancellation: psc.Cancellation,
-) -> psc.CompiledGrammar:
+def compile_tools(compiling: Compiling, tools: Tools, format_name: str, otherwise: Constraint | None) -> psc.CompiledGrammar:
     """The grammar of text with calls, or of calls or a value of a schema. Raises ApiError."""
     if tools.must_call or otherwise is None:
         tag = _tag(tools, format_name, tools.choice)
     else:
         tag = _value_or_calls(tools, format_name, otherwise)
     try:
-        return compiler.compile_structural_tag(tag, cancellation=cancellation)
+        return compiling.tag(tag)
     except psc.GrammarError as error:
         _blame(tools, otherwise)
         raise ApiError(f"tools: {error}", "tools", code="invalid_tools") from error
@@ -80,12 +86,39 @@ def _tag(tools: Tools, format_name: str, choice: Any) -> StructuralTag:
     if isinstance(choice, dict) and choice.get("type") == "allowed_tools":
         choice = choice["allowed_tools"]["mode"]  # the others are left out already
     try:
-        return psc.get_model_structural_tag(
-            format_name, functions, choice, reasoning="disabled", parallel_tool_calls=tools.parallel
-        )
+        tag = psc.get_model_structural_tag(format_name, functions, choice, reasoning="disabled", parallel_tool_calls=tools.parallel)
     except ToolNameError as error:
         error = error.at([tool["function"]["name"] for tool in tools.listed].index(error.name))
         raise ApiError(str(error), f"tools[{error.index}].{error.field}", code="invalid_tools") from error
+    if tools.must_call or choice == "required":
+        tag = StructuralTag(format=_calls_alone(tag.format) or tag.format)
+    return tag
+
+
+def _calls_alone(form: Format, within: bool = False) -> Format | None:
+    """What a model must write where a call is required, without the text that may stand beside calls; None for text alone."""
+    match form:
+        case AnyTextFormat():
+            return None
+        case TagFormat():
+            return None if isinstance(form.content, AnyTextFormat) else form
+        case TriggeredTagsFormat():
+            call = OrFormat(elements=list(form.tags))
+            if form.stop_after_first:
+                return call
+            next_call = SequenceFormat(elements=[OptionalFormat(content=ConstStringFormat(value="\n")), call])
+            return SequenceFormat(elements=[call, StarFormat(content=next_call)])
+        case SequenceFormat() | OrFormat():
+            parts = [_calls_alone(element, within or isinstance(form, OrFormat)) for element in form.elements]
+            left = [part for part in parts if part is not None]
+            if not left or (isinstance(form, SequenceFormat) and within and len(left) < len(parts)):
+                return None
+            return type(form)(elements=left)
+        case StarFormat():
+            content = _calls_alone(form.content, within=True)
+            return None if content is None else StarFormat(content=content)
+        case _:
+            return form
 
 
 def _value_or_calls(tools: Tools, format_name: str, otherwise: Constraint) -> StructuralTag:

@@ -18,6 +18,7 @@ import vllm_engine as engine
 from vllm.exceptions import VLLMClientError, VLLMValidationError
 from vllm.sampling_params import SamplingParams, StructuredOutputsParams
 
+from psc.adapters.seams import Seam
 from psc.adapters.vllm import register
 from psc.adapters.vllm.grammar import PscGrammar
 from psc.adapters.vllm.installation import _INSTALLED, uninstall
@@ -517,9 +518,55 @@ class TestGuards:
         uninstall(installed)
         manager = installed.output.StructuredOutputManager
         own = manager.grammar_bitmask
-        monkeypatch.delattr(manager, "_masked_reasoning_ends")
+        monkeypatch.setattr(manager, "grammar_bitmask", lambda self, requests: own)
         assert register()
-        assert manager.grammar_bitmask is own and "own loop" in caplog.text
+        assert manager.grammar_bitmask is not own and "own loop" in caplog.text
+        assert not any(name == "grammar_bitmask" for _, name, _ in getattr(installed.output, _INSTALLED))
+
+    @pytest.mark.parametrize("missing", ["_masked_reasoning_ends", "_get_constraint_bounds", "_fill_bitmasks"])
+    def test_a_release_without_what_drafts_need(
+        self, missing: str, monkeypatch: pytest.MonkeyPatch, installed: Any, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        """Its rows are in another order where there are drafts. Without drafts and reasoning psc fills the masks."""
+        uninstall(installed)
+        manager = installed.output.StructuredOutputManager
+        own = manager.grammar_bitmask
+        monkeypatch.delattr(manager, missing)
+        assert register()
+        assert manager.grammar_bitmask is not own and f"{missing} is not there" in caplog.text
+        assert "where there are drafts or a reasoning parser, masks are filled by vLLM's own loop" in caplog.text
+        made = engine.manager()
+        requests = {f"r{n}": engine.ready(made, f"r{n}", engine.parameters(regex=f"[ab]{{{n + 1}}}")) for n in range(3)}
+        assert len(made.grammar_bitmask(requests, list(requests), {})) == 3
+        counters = requests["r0"].structured_output_request.grammar.counters
+        assert counters.snapshot()["masks"] >= 3
+
+    @pytest.mark.parametrize("why", ["drafts", "reasoning"])
+    def test_what_vllms_own_loop_fills_is_counted(self, why: str, monkeypatch: pytest.MonkeyPatch, installed: Any) -> None:
+        """Where a release lacks what drafts need, and where psc leaves a request to that loop."""
+        uninstall(installed)
+        manager_class = installed.output.StructuredOutputManager
+        own = manager_class.grammar_bitmask
+        monkeypatch.setattr("psc.adapters.vllm.seams._OF_DRAFTS", (Seam("vllm.v1.structured_output:nothing"),))
+        assert register()
+        called: list[int] = []
+        index = next(i for i, (_, name, _) in enumerate(getattr(installed.output, _INSTALLED)) if name == "grammar_bitmask")
+        assert getattr(installed.output, _INSTALLED)[index][2] is own
+        manager = engine.manager(engine.config(drafts=2 if why == "drafts" else 0))
+        if why == "reasoning":
+            manager.reasoner_cls = Reasoner
+        monkeypatch.setattr(
+            manager, "_fill_bitmasks", lambda batch, fill=manager._fill_bitmasks: (called.append(1), fill(batch))[1]
+        )
+        requests = {f"r{n}": engine.ready(manager, f"r{n}", engine.parameters(regex="[ab]{3}")) for n in range(4)}
+        for request in requests.values():
+            request.structured_output_request.reasoning_ended = True
+        counters = requests["r0"].structured_output_request.grammar.counters
+        before = counters.snapshot().get("masks", 0)
+        rows = manager.grammar_bitmask(requests, list(requests), {})
+        assert called and len(rows) == 4 * (3 if why == "drafts" else 1)
+        assert counters.snapshot()["masks"] == before + 4
+        assert "psc_masks_total" in counters.prometheus_text() and "psc_mask_seconds_total" in counters.prometheus_text()
 
     @pytest.mark.parametrize("version, warned", [("0.33.0", False), ("0.33.4", False), ("0.34.0", True), ("0.32.1", True)])
     def test_another_version(

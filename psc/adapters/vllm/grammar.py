@@ -7,6 +7,9 @@ fills the masks of a batch (`psc.adapters.vllm.masks`) needs none of this.
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from time import perf_counter
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -49,6 +52,7 @@ class PscGrammar(StructuredOutputGrammar):  # type: ignore[misc]
         self.failed = False
         """Whether psc failed, and no token is taken any more."""
         self._has_reported_empty_mask = False
+        self._is_counted = True
 
     def make_first_mask(self) -> None:
         """Makes the mask of the first step. Raises ResourceLimitError where it costs too much."""
@@ -102,7 +106,20 @@ class PscGrammar(StructuredOutputGrammar):  # type: ignore[misc]
             bitmask: int32 of shape (rows, words), on the CPU.
             batch_index: the row.
         """
+        began = perf_counter()
         self.fill_row(bitmask.numpy(), batch_index)
+        if self._is_counted:
+            self.counters.add("masks")
+            self.counters.add("mask_seconds", amount=perf_counter() - began)
+
+    @contextmanager
+    def uncounted(self) -> Iterator[None]:
+        """Rows that `fill_bitmask` fills inside are not counted."""
+        self._is_counted = False
+        try:
+            yield
+        finally:
+            self._is_counted = True
 
     def fill_row(self, rows: NDArray[np.int32], index: int) -> None:
         """As `fill_bitmask`, for NumPy. A mask that cannot be made lets the request fail, and no other."""

@@ -40,7 +40,7 @@ def install(seams: Seams) -> None:
     put(manager, "__init__", _then(manager.__init__, _begin))
     if seams.fills_masks:
         original = manager.grammar_bitmask
-        filling = MaskFilling(original)
+        filling = MaskFilling(original, fills_drafts=seams.fills_drafts)
 
         @functools.wraps(original)
         def grammar_bitmask(self: Any, *arguments: Any, **named: Any) -> Any:

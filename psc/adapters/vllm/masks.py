@@ -39,10 +39,13 @@ class MaskFilling:
 
     Args:
         original: the manager's own method.
+        fills_drafts: whether rows of requests with drafts, or that reason, are as psc knows them; else vLLM fills all batches of an
+            engine that may have such requests.
     """
 
-    def __init__(self, original: _Original) -> None:
+    def __init__(self, original: _Original, *, fills_drafts: bool = True) -> None:
         self._original: Final = original
+        self._fills_drafts: Final = fills_drafts
         self._buffers: WeakKeyDictionary[StructuredOutputManager, MaskBuffer] = WeakKeyDictionary()
         self._sources: WeakKeyDictionary[StructuredOutputManager, RowIdSource | None] = WeakKeyDictionary()
 
@@ -58,9 +61,11 @@ class MaskFilling:
         grammars = [requests[i].structured_output_request.grammar for i in ids]
         if not ids or manager.vllm_config.model_config.is_diffusion or not all(type(g) is PscGrammar for g in grammars):
             return self._original(manager, requests, ids, drafts)
+        if not self._fills_drafts and (manager.vllm_config.num_speculative_tokens or not _constrains_always(manager)):
+            return self._original(manager, requests, ids, drafts)
         began = perf_counter()
         answer: Rows | RowIds | None = None
-        if (source := self._source_of(manager, grammars[0])) is not None:
+        if self._fills_drafts and (source := self._source_of(manager, grammars[0])) is not None:
             answer = _row_ids(source, manager, [requests[i] for i in ids], grammars, [drafts.get(i, []) for i in ids])
         if answer is None:
             answer = self._fill(manager, requests, ids, grammars, drafts)
@@ -127,7 +132,9 @@ class MaskFilling:
             return True
         if request.structured_output_request.reasoning_ended:
             return False
-        filled = self._original(manager, requests, [request_id], {request_id: drafts})
+        grammar = request.structured_output_request.grammar
+        with grammar.uncounted():  # as the caller counts all requests
+            filled = self._original(manager, requests, [request_id], {request_id: drafts})
         assert filled is not None  # as there is a request
         rows[: len(drafts) + 1] = filled[: len(drafts) + 1]
         return True
@@ -165,7 +172,9 @@ def _row_ids(
 
 def _constrains_always(manager: StructuredOutputManager) -> bool:
     """Whether no request of the manager is ever without its grammar."""
-    return manager.enable_in_reasoning or manager.reasoner_cls is None
+    # Releases differ in what they call the parser; what has neither name may reason.
+    parser = getattr(manager, "reasoner_cls", getattr(manager, "reasoner", manager))
+    return bool(getattr(manager, "enable_in_reasoning", False)) or parser is None
 
 
 def _allow_all_but(row: Rows, masked: Sequence[int]) -> None:

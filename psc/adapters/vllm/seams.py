@@ -61,10 +61,15 @@ _OF_MASKS: Final = (
         f"{_OUTPUT}:StructuredOutputManager.grammar_bitmask",
         ("self", "requests", "structured_output_request_ids", "scheduled_spec_decode_tokens"),
     ),
+    Seam("vllm.config:VllmConfig.num_speculative_tokens"),
+    Seam("vllm.config:ModelConfig.is_diffusion"),
+)
+_OF_DRAFTS: Final = (
     _seam(f"{_OUTPUT}:StructuredOutputManager._get_constraint_bounds", ("self", "request", "spec_tokens")),
     _seam(f"{_OUTPUT}:StructuredOutputManager._fill_bitmasks", ("self", "batch")),
     _seam(f"{_OUTPUT}:StructuredOutputManager._masked_reasoning_ends", ("self", "request")),
 )
+"""Of the rows of requests with drafts, or that reason. Releases before 0.33 have not all of these, and another order of rows."""
 _ABSTRACT: Final = {"accept_tokens", "validate_tokens", "rollback", "fill_bitmask", "is_terminated", "reset"}
 _ABSTRACT_OF_BACKENDS: Final = {"compile_grammar", "allocate_token_bitmask", "destroy"}
 
@@ -80,7 +85,9 @@ class Seams:
     input_processor: type[Any]
     """The class that reads requests in the process of the server."""
     fills_masks: bool
-    """Whether the manager's filling of masks is as it was tested, so that it can be replaced, too."""
+    """Whether the manager's filling of masks can be replaced where each request has one row, and always a grammar."""
+    fills_drafts: bool
+    """Whether it is as it was tested, so that it can be replaced everywhere."""
 
 
 def find_seams() -> Seams | None:
@@ -100,13 +107,16 @@ def find_seams() -> Seams | None:
     if not TESTED_FROM <= _numbers(installed) < TESTED_BEFORE:
         _log.warning("psc %s was tested with vLLM %s, and this is vLLM %s; its names fit", __version__, _tested(), installed)
     changed = broken_seams(_OF_MASKS)
-    if changed:
-        _log.warning("masks are filled by vLLM's own loop, which is slower: %s", "; ".join(changed))
+    of_drafts = changed or broken_seams(_OF_DRAFTS)
+    if of_drafts:
+        where = "" if changed else "where there are drafts or a reasoning parser, "
+        _log.warning("%smasks are filled by vLLM's own loop, which is slower: %s", where, "; ".join(of_drafts))
     return Seams(
         import_module(_OUTPUT),
         import_module(_XGRAMMAR),
         import_module("vllm.v1.engine.input_processor").InputProcessor,
         fills_masks=not changed,
+        fills_drafts=not of_drafts,
     )
 
 
