@@ -710,8 +710,8 @@ class GrammarMatcher:
         Masks along a tree of draft tokens (speculative decoding), in one walk; the matcher is as before afterwards.
 
         Args:
-            retrieve_next_token, retrieve_next_sibling: int64 of shape (n,): the first child and the next sibling of each node, -1 for
-                none. Node 0 is where the matcher stands.
+            retrieve_next_token: int64 of shape (n,): the first child of each node, -1 for none. Node 0 is where the matcher stands.
+            retrieve_next_sibling: int64 of shape (n,): the next sibling of each node, -1 for none.
             draft_tokens: int64 of shape (n,): the token that leads to each node; that of node 0 is not looked at.
             token_bitmask: int32 of shape (n, ceil(vocab_size / 32)). Row i becomes the mask after the tokens down to node i; zeros
                 where the token is not allowed or ends the text, and the rows of that node's descendants are left alone.

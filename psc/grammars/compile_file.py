@@ -82,8 +82,8 @@ def compile_to_artifact(
         settings: the options of a JSON schema, or their text, see ``SchemaSettings``.
         tokenizer_file: where the vocabulary is from, if that is a path: kept in the build record, for `psc.load` on this machine.
         verify: before anything is written, prove that the classifier equals the paper's construction, see
-        `psc.grammars.verification`. warm: texts of the language, as files or folders of files. The artifact names the mask rows
-        that they meet; who loads it
+            `psc.grammars.verification`.
+        warm: texts of the language, as files or folders of files. The artifact names the mask rows that they meet; who loads it
             composes these before they are asked for, see docs/serving.md. Of an artifact that is not closed nothing is named.
         progress: called as each stage begins.
 

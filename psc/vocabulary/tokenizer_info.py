@@ -127,7 +127,8 @@ class TokenizerInfo:
             text_stop_ids: which of them are text to the tokenizer, as far as they have bytes; see `without_stop_tokens`.
             vocab_size: number of logits of the model, at least `len(tokens)`, which is the default.
             name: for messages; not part of the fingerprint.
-            vocab_type, add_prefix_space: the tokenizer's own form; not part of the fingerprint either.
+            vocab_type: how the tokenizer itself spells bytes; not part of the fingerprint either.
+            add_prefix_space: whether it puts a space before a text; neither.
 
         Raises:
             TokenizerError: an id is out of range, a token is not bytes, or `vocab_size` is too small.
@@ -161,7 +162,8 @@ class TokenizerInfo:
                 int64 (the special tokens' names).
                 The arrays may be read-only views of a mapped file; they are not copied.
             name: for messages.
-            vocab_type, add_prefix_space: see `from_tokens`.
+            vocab_type: see `from_tokens`.
+            add_prefix_space: see `from_tokens`.
 
         Raises:
             TokenizerError: an array is missing, has the wrong dtype or shape, or contradicts another.
