@@ -29,7 +29,8 @@ def _json_schema_to_ebnf(schema: Schema, *, json_format: str = "json", **options
     """The grammar of a JSON schema as EBNF text, see ``Grammar.from_json_schema``.
 
     Args:
-        schema, options: as there.
+        schema: as there.
+        options: as there.
         json_format: "json", or a style of parameters that models write; any white space is allowed in the latter.
 
     Raises:

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from psc.errors import TokenizerError
+from psc.vocabulary.normalized import normalized_contents
 from psc.vocabulary.reading import Vocabulary, check_id, place_tokens
 from psc.vocabulary.spelling import METASPACE, byte_level_bytes, replaced_bytes
 from psc.vocabulary.token_table import VocabType
@@ -56,7 +57,7 @@ def read_huggingface_json(document: Mapping[str, Any], origin: str) -> Vocabular
                 ids.append(token_id)
                 contents.append(content)
         if decoding.byte_level:
-            texts = byte_level_bytes(contents)
+            texts = byte_level_bytes(normalized_contents(ids, contents, document, special, origin))
         else:
             texts = replaced_bytes(contents, decoding.replacements, byte_fallback=decoding.byte_fallback)
     except UnicodeEncodeError as error:
