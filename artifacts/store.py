@@ -12,13 +12,16 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import shutil
+import tempfile
 import time
 import uuid
+import weakref
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from psc.artifacts.folder import files_in, read_whole, remove_leftovers, write_whole
+from psc.artifacts.folder import files_in, read_whole, remove_leftovers, way_out, write_whole
 from psc.artifacts.format import Artifact, decode
 from psc.artifacts.mapped import mapped_path, open_mapped, write_mapped
 from psc.artifacts.references import (
@@ -52,6 +55,26 @@ def default_store() -> Store:
     return Store(user_cache_path("psc", appauthor=False) / "store")
 
 
+def temporary_store() -> Store:
+    """A store in a folder of its own that is removed with the object, or when the process ends that made it.
+
+    Raises:
+        StoreError: there is no folder for temporary files.
+    """
+    try:
+        folder = tempfile.mkdtemp(prefix="psc-")
+    except OSError as e:
+        raise StoreError(f"there is no folder for temporary files ({e.strerror or e}); set TMPDIR to one, or name a store") from e
+    store = Store(folder)
+    weakref.finalize(store, _remove_folder, folder, os.getpid())
+    return store
+
+
+def _remove_folder(folder: str, process: int) -> None:
+    if os.getpid() == process:  # a fork's copy is none of its own
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 @dataclass(frozen=True)
 class Problem:
     """A problem that `Store.verify` reports."""
@@ -79,6 +102,19 @@ class Store:
 
     def __init__(self, root: str | Path) -> None:
         self.root = Path(root).expanduser()
+
+    def check_writable(self) -> None:
+        """Makes the folders of artifacts and references, and writes and removes a file in each. Raises StoreError."""
+        for folder in ("blobs/sha256", "keys", "names"):
+            probe = self.root / folder / f".tmp-{uuid.uuid4().hex}"
+            try:
+                probe.parent.mkdir(parents=True, exist_ok=True)
+                try:
+                    probe.write_bytes(b"psc")
+                finally:
+                    probe.unlink(missing_ok=True)
+            except OSError as e:
+                raise StoreError(f"{self.root}: cannot write into the store: {e.strerror or e}{way_out(e)}") from e
 
     def add(self, data: bytes, *, grammar: str | None = None, tokenizer: str | None = None) -> Reference:
         """Takes in an artifact: the blob, then the references to it.

@@ -37,6 +37,16 @@ def addresses_in(text: str) -> list[str]:
     return [a for a in re.split(r"[\s,]+", text) if a]
 
 
+def _keys_of(text: str) -> list[str]:
+    """The files of keys in ``PSC_REGISTRY_REQUIRE_SIGNATURE``. Raises RegistryError where it is set and names none."""
+    files = [file for file in (part.strip() for part in text.split(os.pathsep)) if file]
+    if text and not files:
+        raise RegistryError(
+            f"{SIGNATURE_ENVIRONMENT}={text!r} names no file of a public key, so it would demand nothing; name one, or unset it"
+        )
+    return files
+
+
 def is_offline() -> bool:
     """Whether ``PSC_OFFLINE`` forbids the network."""
     return _is_set(OFFLINE_ENVIRONMENT)
@@ -71,7 +81,7 @@ class Registries:
         offline: bool | None = None,
     ) -> None:
         if require_signature is None:
-            require_signature = [p for p in os.environ.get(SIGNATURE_ENVIRONMENT, "").split(os.pathsep) if p]
+            require_signature = _keys_of(os.environ.get(SIGNATURE_ENVIRONMENT, ""))
         trusted = TrustedKeys.from_files(require_signature) if require_signature else None
         opened = [
             open_registry(
@@ -92,9 +102,9 @@ class Registries:
         self._lock = new_lock()
 
     @classmethod
-    def from_environment(cls) -> Registries:
+    def from_environment(cls, memory: Path | None = None) -> Registries:
         """Those that ``PSC_REGISTRY`` names; none when it is not set, and only folders when ``PSC_OFFLINE`` is."""
-        return cls(addresses_in(os.environ.get(REGISTRIES_ENVIRONMENT, "")))
+        return cls(addresses_in(os.environ.get(REGISTRIES_ENVIRONMENT, "")), memory=memory)
 
     def __bool__(self) -> bool:
         return bool(self.registries)

@@ -24,7 +24,7 @@ from typing import Literal, Protocol, Self
 
 from psc.artifacts.format import Artifact
 from psc.artifacts.references import Reference
-from psc.artifacts.store import Store, default_store
+from psc.artifacts.store import Store, default_store, temporary_store
 from psc.errors import ArtifactError, CompilationCancelledError, PscError, RegistryError, RegistryNotFoundError, StoreError
 from psc.grammars.near_artifacts import Wanted, difference, is_of_this_grammar, near, serves_as_well
 from psc.support.cancellation import Cancellation, result_unless_cancelled
@@ -103,6 +103,7 @@ class ArtifactLookup:
 
     def __init__(self, store: Store | None, registries: Registries | None = None, *, patience_s: float = 2.0) -> None:
         self.store = store
+        self._place = store
         self._registries = registries
         self._patience_s = patience_s
         self._lock = new_lock()
@@ -124,7 +125,29 @@ class ArtifactLookup:
             store = default_store()
         elif isinstance(store, (str, Path)):
             store = Store(store)
-        return cls(store or None, _registries(registry), patience_s=patience_s)
+        if store:
+            return cls(store, _registries(registry), patience_s=patience_s)
+        lookup = cls(None, patience_s=patience_s)
+        if registry is not False and (registry is not None or os.environ.get("PSC_REGISTRY")):
+            lookup._keep_for_now(registry)
+        return lookup
+
+    def _keep_for_now(self, registry: str | Sequence[str] | Registries | None) -> None:
+        """Has downloads kept in a temporary folder, as long as this object lives: the caller has registries, and no store."""
+        try:
+            place = temporary_store()
+        except StoreError as e:
+            self._warn(f"no registry is asked for artifacts, since downloads cannot be kept anywhere: {e}")
+            return
+        self._registries = _registries(registry, memory=place.root)
+        if self._registries is not None:
+            self._place = place
+            _log.info("there is no store (store=False): downloads are kept in %s while this compiler lives", place.root)
+
+    @property
+    def finds_nothing(self) -> bool:
+        """Whether there is neither a store nor a registry."""
+        return self._place is None
 
     def find(
         self, wanted: Wanted, on_arrival: Callable[[], None] | None = None, cancellation: Cancellation | None = None
@@ -144,7 +167,7 @@ class ArtifactLookup:
 
         A store that cannot be read is a warning, and counts as empty.
         """
-        if self.store is None:
+        if self._place is None:
             return None
         try:
             found = self._in_store(wanted.key) or self._substitute(wanted)
@@ -152,15 +175,15 @@ class ArtifactLookup:
             self._warn(f"the store of artifacts cannot be read: {e}")
             return None
         if found is not None:
-            _log.info("%s: found in the store %s", wanted.label, self.store.root)
+            _log.info("%s: found in the store %s", wanted.label, self._place.root)
             return found
         if self._registries is None:
-            _log.info("%s: not in the store %s", wanted.label, self.store.root)
+            _log.info("%s: not in the store %s", wanted.label, self._place.root)
             self._look_near(wanted)
             return self._substitute(wanted)
         asked = self._ask(wanted)
         if asked is None:
-            _log.info("%s: not in the store %s; the registries were asked a short while ago", wanted.label, self.store.root)
+            _log.info("%s: not in the store %s; the registries were asked a short while ago", wanted.label, self._place.root)
             return None
         try:
             reference = result_unless_cancelled(asked, cancellation, self._patience_s)
@@ -185,14 +208,14 @@ class ArtifactLookup:
         return None if key is None else self._in_store(key)
 
     def _in_store(self, key: str) -> tuple[Artifact, Store, Reference] | None:
-        assert self.store is not None
+        assert self._place is not None
         for _ in range(2):  # a garbage collection may come between the reference and the artifact
-            reference = self.store.find(key)
+            reference = self._place.find(key)
             if reference is None:
                 return None
-            artifact = self.store.load(reference)
+            artifact = self._place.load(reference)
             if artifact is not None:
-                return artifact, self.store, reference
+                return artifact, self._place, reference
         return None
 
     def _ask(self, wanted: Wanted) -> _Download | None:
@@ -212,16 +235,16 @@ class ArtifactLookup:
         return asked
 
     def _download(self, wanted: Wanted, asked: _Download) -> None:
-        assert self._registries is not None and self.store is not None
+        assert self._registries is not None and self._place is not None
         began = time.monotonic()
         try:
-            reference = self._registries.pull(self.store, key=wanted.key)
+            reference = self._registries.pull(self._place, key=wanted.key)
         except RegistryNotFoundError:
             self._not_before[wanted.key] = time.monotonic() + _ASK_AGAIN_AFTER_S
             _log.info("%s: in none of the registries %s", wanted.label, ", ".join(self._registries.urls))
             self._look_near(wanted)
             instead = self._substitutes.get(wanted.key)
-            asked.end(None if instead is None else self.store.find(instead))
+            asked.end(None if instead is None else self._place.find(instead))
             return
         except BaseException as e:
             self._silent_until = time.monotonic() + _ASK_AGAIN_AFTER_S
@@ -234,11 +257,11 @@ class ArtifactLookup:
 
     def _look_near(self, wanted: Wanted) -> None:
         """Says what is nearly the artifact that nobody has; once a key, and never an error."""
-        assert self.store is not None
+        assert self._place is not None
         if wanted.key in self._near_misses:
             return
         try:
-            listed = self.store.named(wanted.grammar)
+            listed = self._place.named(wanted.grammar)
             if self._registries is not None:
                 listed += self._registries.listed(wanted.grammar, wanted.tokenizer_name)
             found = near(wanted, listed)[:_NEAR_TOLD]
@@ -247,8 +270,8 @@ class ArtifactLookup:
                 artifact = self._artifact(wanted, reference) if i == 0 else None
                 differences.append(difference(wanted, reference, artifact))
                 if artifact is not None and serves_as_well(wanted, reference, artifact):
-                    if self.store.find(reference.input_key) is None and self._registries is not None:
-                        self._registries.pull(self.store, key=reference.input_key)
+                    if self._place.find(reference.input_key) is None and self._registries is not None:
+                        self._registries.pull(self._place, key=reference.input_key)
                     self._substitutes[wanted.key] = reference.input_key
                     _log.info("%s: %s; all of ours are among them, so it is used", wanted.label, differences[0])
                     return
@@ -261,10 +284,10 @@ class ArtifactLookup:
 
     def _artifact(self, wanted: Wanted, reference: Reference) -> Artifact | None:
         """A near artifact, to see which tokens differ. From a registry it is read into a folder that is deleted afterwards."""
-        assert self.store is not None
+        assert self._place is not None
         if not is_of_this_grammar(wanted, reference) or reference.size > _NEAR_READ_BYTES:
             return None
-        here = self.store.load(reference)
+        here = self._place.load(reference)
         if here is not None or self._registries is None:
             return here
         with tempfile.TemporaryDirectory(prefix="psc-") as folder, contextlib.suppress(RegistryError, ArtifactError):
@@ -293,15 +316,17 @@ def _frames_of_psc() -> int:
     return level
 
 
-def _registries(registry: str | Sequence[str] | Registries | Literal[False] | None) -> Registries | None:
+def _registries(
+    registry: str | Sequence[str] | Registries | Literal[False] | None, memory: Path | None = None
+) -> Registries | None:
     if registry is False or (registry is None and not os.environ.get("PSC_REGISTRY")):
         return None  # a caller without a registry does not pay for the client's imports
     if registry is None or isinstance(registry, (str, Sequence)):
         from psc.artifacts.registry import registries
 
         if registry is None:
-            named = registries.Registries.from_environment()
+            named = registries.Registries.from_environment(memory=memory)
         else:
-            named = registries.Registries([registry] if isinstance(registry, str) else registry)
+            named = registries.Registries([registry] if isinstance(registry, str) else registry, memory=memory)
         return named if named else None
     return registry

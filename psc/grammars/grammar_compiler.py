@@ -53,7 +53,8 @@ class GrammarCompiler:
         cache_limit_bytes: what the kept grammars, and what they have built, may take; the least recently used ones are evicted,
             those that stay share it equally, and one that exceeds its share begins anew. -1 is no limit.
         store: the folder of artifacts in which a grammar is looked for before it is built, and into which ``finish`` and downloads
-            put theirs. None is the user's store, see ``psc.artifacts.store.default_store``; False is none at all.
+            put theirs. None is the user's store, see ``psc.artifacts.store.default_store``. False is none: downloads are kept in a
+            temporary folder as long as this compiler lives, and ``finish`` has nowhere to write to.
         registry: the URL of a registry, or several, asked in turn when the store has nothing; see docs/registry-protocol.md. None
             is what the environment variable ``PSC_REGISTRY`` says; False is none at all.
         registry_patience_s: how long a compilation waits for them. What arrives later is used from then on.
@@ -357,7 +358,7 @@ class GrammarCompiler:
 
     def _of_artifact(self, job: _Job) -> CompiledGrammar | None:
         """From the store, or from a registry that answers in time."""
-        if self._lookup.store is None:
+        if self._lookup.finds_nothing:
             return None
         key = job.parsed.key if job.parsed is not None else job.request.key()
         if key is None:  # only parsing can tell what it imports

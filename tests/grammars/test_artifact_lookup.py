@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import gc
+import pickle
 import subprocess
 import sys
 import threading
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +18,7 @@ from vocabularies import byte_tokenizer
 import psc
 from psc.artifacts.input_key import input_key_of
 from psc.artifacts.references import Reference
+from psc.artifacts.registry.registries import Registries
 from psc.artifacts.store import Store
 from psc.compiler.frontends.lark.imports import find_imports
 from psc.compiler.frontends.lookup import find_grammar
@@ -263,3 +267,61 @@ def test_a_registry_over_http(tmp_path: Path) -> None:
     assert not again.compile_lark(source.text).is_lazy
     with pytest.warns(RuntimeWarning, match="nobody is asked again"):
         assert again.compile_regex("a").is_lazy
+
+
+@pytest.mark.parametrize("how", ["argument", "several", "environment", "folder", "object"])
+def test_without_a_store_downloads_are_kept_while_the_compiler_lives(
+    how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    root = tmp_path / "registry"
+    Store(root).add(artifact_bytes(Grammar.parse(SOURCES["regex"]), INFO))
+    Store(root).write_index()
+    monkeypatch.setenv("PSC_STORE", str(tmp_path / "store"))
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    (tmp_path / "tmp").mkdir()
+    caplog.set_level("INFO", "psc.artifacts")
+    with server(root) as url:
+        if how == "environment":
+            monkeypatch.setenv("PSC_REGISTRY", url)
+        registry: Any = {"argument": url, "several": ["http://127.0.0.1:9", url], "environment": None, "folder": str(root)}.get(how)
+        if how == "object":
+            registry = Registries([url])
+        compiler = psc.GrammarCompiler(INFO, store=False, registry=registry, registry_patience_s=20)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error" if how != "several" else "ignore")
+            compiled = compiler.compile_grammar(SOURCES["regex"])
+            assert not compiled.is_lazy
+            compiler.clear_cache()
+            again = compiler.compile_grammar(SOURCES["regex"])
+        assert not again.is_lazy and pickle.loads(pickle.dumps(compiled)).fingerprint == INFO.fingerprint
+        assert compiler.compile_grammar(SOURCES["ebnf"]).is_lazy, "which the registry does not have"
+    assert "downloads are kept" in caplog.text and not (tmp_path / "store").exists()
+    with pytest.raises(ValueError, match="store=False"):
+        compiler.finish(compiled)
+    assert len(list((tmp_path / "tmp").iterdir())) == 1
+    del compiler, compiled, again
+    gc.collect()
+    assert not list((tmp_path / "tmp").iterdir())
+
+
+def test_without_a_store_a_dead_registry_is_a_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for registry in ("http://127.0.0.1:9", str(tmp_path / "no-such-folder"), ["http://127.0.0.1:9", str(tmp_path / "neither")]):
+        with pytest.warns(RuntimeWarning, match="no registry could be asked"):
+            assert psc.GrammarCompiler(INFO, store=False, registry=registry).compile_grammar(SOURCES["regex"]).is_lazy
+    monkeypatch.setenv("PSC_REGISTRY", "http://127.0.0.1:9")
+    with pytest.warns(RuntimeWarning, match="no registry could be asked"):
+        assert psc.GrammarCompiler(INFO, store=False).compile_grammar(SOURCES["regex"]).is_lazy
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert psc.GrammarCompiler(INFO, store=False, registry=False).compile_grammar(SOURCES["regex"]).is_lazy
+
+
+def test_without_a_store_and_a_temporary_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(**_: object) -> str:
+        raise OSError(30, "Read-only file system")
+
+    monkeypatch.setattr("tempfile.mkdtemp", refuse)
+    with pytest.warns(RuntimeWarning, match="set TMPDIR"):
+        compiler = psc.GrammarCompiler(INFO, store=False, registry="http://127.0.0.1:9")
+    assert compiler.compile_grammar(SOURCES["regex"]).is_lazy
