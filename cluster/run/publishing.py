@@ -95,7 +95,7 @@ class Publishing:
             except RegistryUnreachableError as e:
                 self._unreachable(push, str(e))
             except PscError as e:
-                self._refused(push, _cause(e, push.reference))
+                self._refused(push, cause_in(e, push.reference))
             except Exception as e:  # a registry's client may raise anything: the others go on
                 self._refused(push, f"{type(e).__name__}: {e}")
             self._end_if_last(push.outcome)
@@ -129,7 +129,7 @@ class Publishing:
         try:
             self._publishers[push.registry](data, push.reference)
         except RegistryUnreachableError as e:
-            self._gone[push.registry] = _cause(e, push.reference)
+            self._gone[push.registry] = cause_in(e, push.reference)
             raise RegistryUnreachableError(self._gone[push.registry]) from e
 
     def _unreachable(self, push: _Push, why: str) -> None:
@@ -152,7 +152,7 @@ class Publishing:
             self._observer.job_ended(outcome)
 
 
-def _cause(error: Exception, reference: Reference) -> str:
+def cause_in(error: Exception | str, reference: Reference) -> str:
     """The error without the file where it occurred, so that it is one cause for all artifacts."""
     text = str(error)
     for path in (reference.blob_path, reference.key_path, reference.name_path):

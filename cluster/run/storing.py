@@ -1,7 +1,7 @@
 """From a compiled artifact to the store, and on to the registries.
 
-An artifact is written at once. When that fails, because the disk is full, say, it stays in memory and is written again after
-growing pauses while other jobs go on; after the last one its job fails.
+An artifact is written at once. When that fails because the disk is full or failing, it stays in memory and is written again after
+growing pauses while other jobs go on; after the last one its job fails. Any other error stays, and fails its job at once.
 
 Cost: hashing an artifact, and writing three small files with it: some 10 ms.
 """
@@ -9,6 +9,7 @@ Cost: hashing an artifact, and writing three small files with it: some 10 ms.
 from __future__ import annotations
 
 import contextlib
+import errno
 import heapq
 import itertools
 import time
@@ -21,7 +22,7 @@ from psc.cluster.run.compilation import Compiled
 from psc.cluster.run.observer import Observer
 from psc.cluster.run.outcomes import JobOutcome
 from psc.cluster.run.plan import PlannedJob
-from psc.cluster.run.publishing import Publishing
+from psc.cluster.run.publishing import Publishing, cause_in
 from psc.errors import StoreError
 
 WRITE_PAUSES_S = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
@@ -79,15 +80,24 @@ class Storing:
                 self._write(write.job, write.compiled)
 
     def _once_more(self, write: _Write, error: StoreError) -> None:
-        if write.attempt > len(WRITE_PAUSES_S):
+        why = self._cause(error, write)
+        if write.attempt > len(WRITE_PAUSES_S) or not _may_pass(error):
+            attempts = f" in {write.attempt} attempts" if write.attempt > 1 else ""
             for outcome in (write.job.outcome, *write.job.followers):
                 outcome.status = "failed"
-                outcome.error = f"compiled, but it could not be stored in {write.attempt} attempts: {error}"
+                outcome.error = f"compiled, but it could not be stored{attempts}: {why}"
                 self._observer.job_ended(outcome)
             return
         pause = WRITE_PAUSES_S[write.attempt - 1]
-        self._observer.note(f"{write.job.job.name}: {error}; again in {pause:g} s")
+        self._observer.note(f"{write.job.job.name}: {why}; again in {pause:g} s")
         heapq.heappush(self._writes, replace(write, due=time.monotonic() + pause, attempt=write.attempt + 1))
+
+    def _cause(self, error: StoreError, write: _Write) -> str:
+        """The error without the file where it occurred, so that it is one cause for all artifacts."""
+        why = str(error)
+        for _, reference in _outcomes(write.job, write.compiled):
+            why = cause_in(why, reference)
+        return why
 
     def _write(self, job: PlannedJob, compiled: Compiled) -> None:
         for _, reference in _outcomes(job, compiled):
@@ -97,6 +107,12 @@ class Storing:
             outcome.digest, outcome.size = compiled.reference.digest, compiled.reference.size
             outcome.counts, outcome.warnings = compiled.counts, compiled.warnings
             self._publishing.add(outcome, reference, compiled.data)
+
+
+def _may_pass(error: StoreError) -> bool:
+    """Whether the error may be over at the next attempt: a disk that is full or failing, and no folder that cannot be written."""
+    cause = error.__cause__
+    return not isinstance(cause, OSError) or cause.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO)
 
 
 def _outcomes(job: PlannedJob, compiled: Compiled) -> Iterator[tuple[JobOutcome, Reference]]:

@@ -21,7 +21,7 @@ from psc.cli.batch_progress import run_display
 from psc.cli.progress import Steps
 from psc.cli.report import write_json
 from psc.cli.schema_options import SchemaOptions, schema_options
-from psc.errors import RegistryError, ReportError
+from psc.errors import RegistryError, ReportError, StoreError
 from psc.support.readable import duration, size
 
 if TYPE_CHECKING:
@@ -90,7 +90,8 @@ def command(
     """Compile every grammar of JOBS.toml for every tokenizer that it names there, and keep the artifacts.
 
     What the store has already is not compiled again, so an interrupted run goes on where it stopped. A job that fails does not
-    stop the others. A registry that cannot be pushed to does, before anything is compiled.
+    stop the others. A store that cannot be written does, before anything is compiled, and so does a registry that cannot be pushed
+    to.
 
     The exit code is 0 if every job has its artifact, and every registry has it; 1 if not; and 130, 143 or 129 after SIGINT
     (Ctrl-C), SIGTERM or SIGHUP, which let the run report what it has done.
@@ -123,6 +124,8 @@ def command(
         if dry_run:
             _show_plan(planned, as_json=as_json)
             ctx.exit(0 if all(o.status != "failed" for o in planned.outcomes) else 1)
+        if planned.todo:
+            _check_store(store)
         result = _run(planned, store, ray, publishers, quiet=quiet)
     except KeyboardInterrupt:
         if not runs:
@@ -244,6 +247,14 @@ def _publishers(ctx: click.Context, urls: Sequence[str], folder: Path) -> dict[s
             "publishes what is there\n" + "\n".join(f"  {problem}" for problem in problems)
         )
     return {url: publisher(registry) for url, registry in opened.items()}
+
+
+def _check_store(store: Store) -> None:
+    """Raises StoreError: the store cannot be written, which would be found out after the first compilation."""
+    try:
+        store.check_writable()
+    except StoreError as e:
+        raise StoreError(f"{e}; nothing was compiled") from e
 
 
 def _show_plan(planned: Plan, *, as_json: bool) -> None:

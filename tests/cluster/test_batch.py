@@ -14,6 +14,7 @@ import pytest
 from batches import CLASHING, JOBS, blobs, job, plan_of, run, statuses, write_folder
 
 import psc.cluster.run.storing as storing
+from psc.artifacts.folder import replace_whole
 from psc.artifacts.format import decode
 from psc.artifacts.references import Reference
 from psc.artifacts.store import Store
@@ -173,6 +174,63 @@ def test_a_grammar_measured_for_another_tokenizer(jobs: Path, store: Store) -> N
     found = {p.outcome.name: p.estimate for p in plan_of(jobs, store).todo}
     assert found["sums/pieces"] == Estimate(5.0, 1 << 20, "grammar measured")
     assert found["list/pieces"].basis == "formula"
+
+
+@pytest.mark.parametrize("number", [errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG])
+def test_a_store_that_cannot_be_written_is_not_waited_for(
+    jobs: Path, store: Store, number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each job fails at once, and all for one cause."""
+
+    def refuse(path: Path, _data: bytes) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(storing, "WRITE_PAUSES_S", (60.0,))
+    monkeypatch.setattr("psc.artifacts.folder.replace_whole", refuse)
+    observer = Remembered()
+    report = run_batch(plan_of(jobs, store), store, InProcess(), observer=observer)
+    assert observer.notes == [] and not report.ok
+    (cause,) = causes(report)
+    assert cause.error.startswith(
+        f"compiled, but it could not be stored: {store.root}: cannot write the file: {os.strerror(number)}"
+    )
+    assert len(cause.jobs) == len(report.jobs)
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EIO])
+def test_a_disk_that_fails_for_a_while(jobs: Path, store: Store, number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    original, left = replace_whole, [3]
+
+    def refuse(path: Path, data: bytes) -> None:
+        left[0] -= 1
+        if left[0] >= 0:
+            raise OSError(number, os.strerror(number))
+        original(path, data)
+
+    monkeypatch.setattr(storing, "WRITE_PAUSES_S", (0.01, 0.02, 0.03, 0.04))
+    monkeypatch.setattr("psc.artifacts.folder.replace_whole", refuse)
+    observer = Remembered()
+    assert run_batch(plan_of(jobs, store), store, InProcess(), observer=observer).ok
+    assert len(observer.notes) == 3 and not any("sha256" in note for note in observer.notes)
+
+
+def test_probing_a_store(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    for folder in (tmp_path / "new" / "store", tmp_path):
+        Store(folder).check_writable()
+        assert not [path for path in folder.rglob("*") if path.is_file() and path.name != "file"]
+    for folder in (Path("/proc/store"), tmp_path / "file", tmp_path / "file" / "store"):
+        with pytest.raises(StoreError, match="cannot write into the store"):
+            Store(folder).check_writable()
+
+
+def test_the_command_probes_the_store_first(jobs: Path) -> None:
+    for folder in ("/proc/store", f"{jobs}/store"):
+        run = subprocess.run(
+            [sys.executable, "-m", "psc", "batch", jobs, "--store", folder, "--quiet"], capture_output=True, text=True, check=False
+        )
+        assert run.returncode == 1
+        assert run.stderr.count("\n") == 1 and "cannot write into the store" in run.stderr and "nothing was compiled" in run.stderr
 
 
 def full_disk(times: int, only: str = "") -> Callable[..., None]:
