@@ -40,6 +40,19 @@ from psc.errors import (
 )
 
 if TYPE_CHECKING:
+    from psc import builtin_structural_tag as builtin_structural_tag
+    from psc import compiler as compiler
+    from psc import config as config
+    from psc import contrib as contrib
+    from psc import exception as exception
+    from psc import grammar as grammar
+    from psc import kernels as kernels
+    from psc import matcher as matcher
+    from psc import openai_tool_call_schema as openai_tool_call_schema
+    from psc import structural_tag as structural_tag
+    from psc import testing as testing
+    from psc import tokenizer_info as tokenizer_info
+    from psc.contrib import hf as hf
     from psc.grammars.compile_file import CompileReport, compile_to_artifact
     from psc.grammars.compiled_grammar import CompiledGrammar, compile_ahead_of_time
     from psc.grammars.grammar import Grammar
@@ -177,16 +190,19 @@ _MODULES = {
 }
 
 
-def __getattr__(name: str) -> Any:
-    import importlib
+if not TYPE_CHECKING:  # to which every name would exist
 
-    if name in _MODULES:
-        return importlib.import_module(_MODULES[name])
-    if name not in _HOMES:
-        raise AttributeError(f"module 'psc' has no attribute {name!r}")
-    value = getattr(importlib.import_module(_HOMES[name]), name)
-    globals()[name] = value
-    return value
+    def __getattr__(name: str) -> Any:
+        import importlib
+        import sys
+
+        if name in _MODULES:
+            return importlib.import_module(_MODULES[name])
+        if name not in _HOMES:
+            raise AttributeError(f"module 'psc' has no attribute {name!r}", name=name, obj=sys.modules[__name__])
+        value = getattr(importlib.import_module(_HOMES[name]), name)
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

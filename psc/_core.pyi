@@ -5,6 +5,8 @@ import numpy
 import numpy.typing
 from numpy.typing import NDArray
 
+import psc.runtime.compiled
+
 
 class Cancellation:
     """
@@ -636,7 +638,7 @@ class GrammarMatcher:
     matcher, a call waits until another thread's has returned.
     """
 
-    def __init__(self, compiled_grammar: object, *, override_stop_tokens: int | Sequence[int] | None = None, terminate_without_stop_token: bool = False, max_rollback_tokens: int = -1, default_temperature: float | None = None, max_steps: int | None = None) -> None: ...
+    def __init__(self, compiled_grammar: psc.runtime.compiled.LoadedGrammar, *, override_stop_tokens: int | Sequence[int] | None = None, terminate_without_stop_token: bool = False, max_rollback_tokens: int = -1, default_temperature: float | None = None, max_steps: int | None = None) -> None: ...
 
     def accept_token(self, token_id: int, *, debug_print: bool = False) -> bool:
         """
@@ -742,6 +744,10 @@ class GrammarMatcher:
 
     def reset(self) -> None:
         """Back to the empty text."""
+
+    def __repr__(self) -> str: ...
+
+    def __reduce__(self) -> tuple[object, ...]: ...
 
     def is_terminated(self) -> bool:
         """

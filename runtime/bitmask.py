@@ -16,7 +16,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 from operator import index
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,17 +25,25 @@ from psc._core import apply_bitmask
 from psc.errors import BitmaskError
 from psc.runtime.mask_arguments import WORD_BITS, check_dimensions, checked_rows, float_format, masked_width
 
+if TYPE_CHECKING:
+    import torch
+
 Backend = Literal["auto", "cpu", "cuda", "triton", "torch_compile", "torch_native"]
 
 _BACKENDS = ("auto", "cpu", "cuda", "triton", "torch_compile", "torch_native")
 
 
-def __getattr__(name: str) -> Any:
-    # Not a constant, so that importing this module does not import torch.
-    if name == "bitmask_dtype":
-        torch = _installed_torch()
-        return np.dtype(np.int32) if torch is None else torch.int32
-    raise AttributeError(f"module 'psc.runtime.bitmask' has no attribute {name!r}")
+bitmask_dtype: Any
+"""torch's int32 where torch is installed, else NumPy's."""
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        # Not a constant, so that importing this module does not import torch.
+        if name == "bitmask_dtype":
+            torch = _installed_torch()
+            return np.dtype(np.int32) if torch is None else torch.int32
+        raise AttributeError(f"module 'psc.runtime.bitmask' has no attribute {name!r}", name=name, obj=sys.modules[__name__])
 
 
 def get_bitmask_shape(batch_size: int, vocab_size: int) -> tuple[int, int]:
@@ -43,6 +51,22 @@ def get_bitmask_shape(batch_size: int, vocab_size: int) -> tuple[int, int]:
     if index(batch_size) < 0 or index(vocab_size) < 0:
         raise BitmaskError(f"batch_size={batch_size} and vocab_size={vocab_size}: neither can be negative")
     return batch_size, -(-vocab_size // WORD_BITS)
+
+
+@overload
+def allocate_token_bitmask(
+    batch_size: int, vocab_size: int, *, library: Literal["numpy"], pin_memory: bool = False
+) -> NDArray[np.int32]: ...
+
+
+@overload
+def allocate_token_bitmask(
+    batch_size: int, vocab_size: int, *, library: Literal["torch"], pin_memory: bool = False
+) -> torch.Tensor: ...
+
+
+@overload
+def allocate_token_bitmask(batch_size: int, vocab_size: int, *, library: None = None, pin_memory: bool = False) -> Any: ...
 
 
 def allocate_token_bitmask(

@@ -278,6 +278,21 @@ Raises RuntimeError when fewer were accepted, and then nothing changes. Cost: so
         .def(
             "reset", [](PyMatcher& self) { self.call([&](TextMatcher&) { self.reset(); }); }, "Back to the empty text.")
         .def(
+            "__repr__",
+            [](PyMatcher& self) {
+                const auto [steps, ended] = self.call([](TextMatcher& m) { return std::pair(m.n_steps(), m.is_terminated()); });
+                return nb::str("GrammarMatcher({!r}, {} accepted{})").format(self.compiled, steps, ended ? ", terminated" : "");
+            },
+            nb::sig("def __repr__(self) -> str"))
+        .def(
+            "__reduce__",
+            [](PyMatcher&) -> nb::object {
+                throw nb::type_error(
+                    "a GrammarMatcher cannot be pickled or copied: fork() gives a second one; in another process make "
+                    "one of the compiled grammar, which can be pickled, and accept the same tokens");
+            },
+            nb::sig("def __reduce__(self) -> tuple[object, ...]"))
+        .def(
             "is_terminated", [](PyMatcher& self) { return self.call([](TextMatcher& m) { return m.is_terminated(); }); },
             "A stop token was accepted; or, with terminate_without_stop_token, the text is complete.")
         .def(
@@ -386,7 +401,8 @@ matcher, a call waits until another thread's has returned.)");
         },
         "compiled_grammar"_a.none(), nb::kw_only(), "override_stop_tokens"_a = nb::none(), "terminate_without_stop_token"_a = false,
         "max_rollback_tokens"_a = -1, "default_temperature"_a = nb::none(), "max_steps"_a = nb::none(),
-        nb::sig("def __init__(self, compiled_grammar: object, *, override_stop_tokens: int | Sequence[int] | None = None, "
+        nb::sig("def __init__(self, compiled_grammar: psc.runtime.compiled.LoadedGrammar, *, override_stop_tokens: int | "
+                "Sequence[int] | None = None, "
                 "terminate_without_stop_token: bool = False, max_rollback_tokens: int = -1, default_temperature: float | None "
                 "= None, max_steps: int | None = None) "
                 "-> None"));

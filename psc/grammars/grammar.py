@@ -22,6 +22,7 @@ from psc.grammars import known_grammars
 from psc.requests.json_schemas import Resolver, Schema, SchemaOptions, schema_request, takes_schema_options
 from psc.requests.lark_texts import LarkDialect, lark_request
 from psc.requests.structural_tag_request import structural_tag_request
+from psc.support.readable import shortened
 from psc.support.serialization import read_document, write_document
 
 if TYPE_CHECKING:
@@ -321,6 +322,10 @@ class Grammar:
 
     def __hash__(self) -> int:
         return hash((self.request.language, self.request.text, self.request.options))
+
+    def __repr__(self) -> str:
+        text = shortened(self.source, 60) if isinstance(self.source, str) else "…"
+        return f"Grammar({self.language}, {self.origin!r}, root={self.root!r}, {text!r})"
 
     def __str__(self) -> str:
         """EBNF text that ``from_ebnf`` reads as the same language.

@@ -102,6 +102,9 @@ class GrammarCompiler:
         self._cache = GrammarCache(cache_limit_bytes, self._shared)
         self._token_names: TokenNames | None = None
 
+    def __repr__(self) -> str:
+        return f"GrammarCompiler({self.tokenizer_info!r})"
+
     def __reduce__(self) -> tuple[Callable[..., GrammarCompiler], tuple[object, ...]]:
         """A copy, or what is pickled, has the vocabulary and the options; its cache is empty."""
         options = {

@@ -187,7 +187,7 @@ def masks_ahead(machine: Machine, most: int) -> Iterator[None]:
 
     # A machine's very first mask is found by reading tokens, of which it keeps nothing. What others find is there after the second.
     for _ in range(2):
-        first = GrammarMatcher(_Alone(machine))
+        first = GrammarMatcher(_Alone(machine))  # type: ignore[arg-type]  # which has all that a matcher looks at
         build(first)
         yield
     classes = machine.byte_class.tolist()

@@ -45,7 +45,8 @@ def test_the_lists_of_public_names_are_one():
     body = ast.parse(Path(psc.__file__).read_text()).body
     (checked,) = (s for s in body if isinstance(s, ast.If) and isinstance(s.test, ast.Name) and s.test.id == "TYPE_CHECKING")
     seen_by_checkers = {a.name: s.module for s in checked.body if isinstance(s, ast.ImportFrom) for a in s.names}
-    assert seen_by_checkers == psc._HOMES
+    modules = {name: module.rpartition(".")[0] for name, module in psc._MODULES.items()}
+    assert seen_by_checkers == psc._HOMES | modules
     errors = {name for name, e in vars(psc.errors).items() if isinstance(e, type) and issubclass(e, psc.PscError)}
     assert psc.__all__ == sorted({*errors, *psc._HOMES, "__version__"})
     assert set(psc.__all__) <= set(dir(psc))
