@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import psc
-from psc.serving import GrammarService, ServiceOptions
+from psc.serving import GrammarService, OptionError, ServiceOptions
+from psc.tool_calls.models.formats import FORMATS
 
 RUNS = [
     " ",
@@ -134,9 +135,10 @@ def orders() -> list[list[int]]:
     return [longest, longest[::-1], zeros, zeros[::-1], random.Random(5).sample(BAD, len(BAD))]
 
 
-def length_of(compiled: psc.CompiledGrammar, order: list[int], most: int) -> int:
-    """How many tokens an adversary writes until the text ends, or `most`."""
+def length_of(compiled: psc.CompiledGrammar, order: list[int], most: int, begin: str = "") -> int:
+    """How many tokens an adversary writes after a begin until the text ends, or `most`."""
     matcher = psc.GrammarMatcher(compiled)
+    assert matcher.accept_string(begin)
     bits = psc.allocate_token_bitmask(1, INFO.vocab_size)
     ranked = [*order, STOP, *CLOSERS, *range(256)]
     for step in range(most):
@@ -199,3 +201,81 @@ def test_without_bounds_the_same_model_does_not_end(schema: Any) -> None:
     compiled = service(bounded=False).compile("json", json.dumps(schema))
     assert max(length_of(compiled, order, 1500) for order in orders()) == 1500
     assert compiled is not service().compile("json", json.dumps(schema))
+
+
+def tools(parameters: dict[str, Any]) -> list[Any]:
+    return [{"type": "function", "function": {"name": "f", "parameters": {**parameters, "additionalProperties": False}}}]
+
+
+@pytest.mark.parametrize("choice", ["required", {"type": "function", "function": {"name": "f"}}], ids=["required", "named"])
+@pytest.mark.parametrize("model", [*FORMATS, "harmony", "kimi_k3"])
+def test_a_call_ends_in_every_model_s_format(model: str, choice: Any) -> None:
+    """All white space, numbers of calls and line breaks of the format itself are bounded, too."""
+    for parameters in ARGUMENTS:
+        tag = psc.get_model_structural_tag(model, tools(parameters), choice, reasoning="disabled", parallel_tool_calls=False)
+        text = json.dumps(tag.model_dump())
+        compiled = service().compile("structural_tag", text)
+        begin = "<|close|>response<|sep|>" if model == "kimi_k3" else ""  # the response before calls is free text
+        assert max(length_of(compiled, order, 1500, begin) for order in orders()) < 1500
+
+
+@pytest.mark.parametrize(
+    "said, ours", [({"max_digits": 3}, 3), ({"max_digits": 50}, 50), ({}, 20), ({"max_digits": None}, 20)], ids=str
+)
+def test_a_format_says_its_bounds_itself(said: dict[str, Any], ours: int) -> None:
+    compiled = service().compile("structural_tag", tag(_object(n=INTEGER), **said))
+    for n, taken in ((ours, True), (ours + 1, False)):
+        matcher = psc.GrammarMatcher(compiled)
+        assert matcher.accept_string('<f>{"n":' + "1" * n + "}</f>") == taken
+    spaced = service(max_whitespace=3).compile(
+        "structural_tag", tag(_object(n=INTEGER), max_whitespace_cnt=7, plain_integers=False)
+    )
+    assert psc.GrammarMatcher(spaced).accept_string('<f>{"n":' + " " * 7 + "1.0}</f>")
+    assert not psc.GrammarMatcher(spaced).accept_string('<f>{"n":' + " " * 8)
+
+
+def test_tags_take_all_options_of_the_service() -> None:
+    members = {"type": "object", "properties": {"a": {"const": 1}, "b": {"const": 2}}}
+    cases: list[tuple[dict[str, Any], str]] = [
+        ({}, '{ "a": 1}'),
+        ({"any_order": True}, '{"b":2,"a":1}'),
+        ({"strict": False}, '{"a":1,"zz":3}'),
+        ({"any_whitespace": False}, '{"a":1,"b":2}'),
+        ({"any_whitespace": False, "spaced": True}, '{"a": 1, "b": 2}'),
+        ({"bounded": False}, '{"a":' + " " * 100 + "1.000}"),
+    ]
+    for options, text in cases:
+        for others, _ in cases:
+            takes = psc.GrammarMatcher(service(**others).compile("structural_tag", tag(members))).accept_string(f"<f>{text}</f>")
+            plain = psc.GrammarMatcher(service(**others).compile("json", json.dumps(members))).accept_string(text)
+            assert takes == plain
+            assert takes or others != options
+
+
+@pytest.mark.parametrize(
+    "options, expected",
+    [
+        ({}, (20, 20, True)),
+        ({"bounded": "0"}, (None, None, False)),
+        ({"bounded": False, "max_whitespace": 2}, (2, None, False)),
+        ({"bounded": False, "plain_integers": "1"}, (None, None, True)),
+        ({"max_digits": "none"}, (20, None, True)),
+        ({"max_whitespace": "NONE", "plain_integers": 0}, (None, 20, False)),
+    ],
+    ids=str,
+)
+def test_one_option_each(options: dict[str, Any], expected: tuple[Any, ...]) -> None:
+    by_name = ServiceOptions.of(options, {})
+    by_variable = ServiceOptions.of(
+        {}, {f"PSC_{name.upper()}": str(int(v) if isinstance(v, bool) else v) for name, v in options.items()}
+    )
+    for read in (by_name, by_variable):
+        assert (read.max_whitespace, read.max_digits, read.plain_integers) == expected
+    assert ServiceOptions(bounded=False).schema_settings.text == ""
+
+
+@pytest.mark.parametrize("name", ["max_whitespace", "max_digits"])
+@pytest.mark.parametrize("value", [0, -1, "x", 1.5, True])
+def test_bounds_that_cannot_be(name: str, value: Any) -> None:
+    with pytest.raises(OptionError, match=f"{name} must be a whole number, [01] or more"):
+        ServiceOptions.of({name: value}, {})

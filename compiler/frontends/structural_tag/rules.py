@@ -42,6 +42,7 @@ from psc.errors import GrammarError
 _log = logging.getLogger("psc.compiler")
 MAX_COUNT: Final = 2**31 - 1
 """A repetition up to more is one without limit."""
+_DIGITS: Final = (r"\d+", "[0-9]+")
 _Rule = Callable[[], Reference]
 """Writes what stands behind a trigger or the begin of a tag as a rule."""
 
@@ -136,7 +137,7 @@ class _Writer:
             case formats.GrammarFormat():
                 return around.closed(self._text_of("ebnf", form.grammar, path))
             case formats.RegexFormat():
-                return around.closed(self._text_of("regex", form.pattern, path))
+                return around.closed(self._text_of("regex", self._bounded(form.pattern), path))
             case formats.AnyTextFormat():
                 return self._any_text(form, path, around)
             case TokenFormat():
@@ -200,6 +201,11 @@ class _Writer:
                 self.parts[name] = request.parse(self._tokens.names).part
             self._parts[key] = name
         return Reference(self._parts[key])
+
+    def _bounded(self, pattern: str) -> str:
+        """A pattern of any number of digits, as models count calls by, with the request's limit of them."""
+        most = self._settings.max_digits
+        return pattern if most is None or pattern not in _DIGITS else rf"[0-9]{{1,{most}}}"
 
     def _schema(self, form: SchemaInDocument, path: str, begin: str) -> Expression:
         origin = f"{self._origin}: {path}.json_schema"
