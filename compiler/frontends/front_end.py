@@ -157,7 +157,7 @@ class FrontEnd(ABC):
         """
         from psc.compiler.frontends.parsed import parsed_grammar
 
-        check_text(text, origin)
+        text = check_text(text, origin)
         return parsed_grammar(self.read(text, options, origin, names), names)
 
     @abstractmethod
@@ -261,16 +261,27 @@ def no_start(start: str, rules: Sequence[str]) -> str:
     return f"there is no rule {shortened(start)!r} to start from; {are} {listed}. Define it, or name another one as the start"
 
 
-def check_text(text: object, what: str) -> None:
-    """Raises TypeError for what is no text, and GrammarError for half of a surrogate pair, which no encoding has."""
+def check_text(text: object, what: str) -> str:
+    """The text, with two halves of a surrogate pair as the character that they are: programs of UTF-16 pass them so.
+
+    Raises TypeError for what is no text, and GrammarError for half of a pair, which no encoding has.
+    """
     if not isinstance(text, str):
         raise TypeError(f"{what} must be a str, not {type(text).__name__}")
-    if not text.isascii():
-        try:
-            text.encode()
-        except UnicodeEncodeError as e:
-            line, column = text.count("\n", 0, e.start) + 1, e.start - text.rfind("\n", 0, e.start)
-            raise GrammarError(
-                f"{what}: line {line}, column {column} has U+{ord(text[e.start]):04X}, half of a surrogate pair, which is no "
-                "character; write both halves"
-            ).with_position(path=what, line=line, column=column) from None
+    if text.isascii():
+        return text
+    try:
+        text.encode()
+        return text
+    except UnicodeEncodeError:
+        pass
+    try:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le")
+    except UnicodeDecodeError as e:
+        whole = e.object[: e.start].decode("utf-16-le")
+        line, column = whole.count("\n") + 1, len(whole) - whole.rfind("\n")
+        code = int.from_bytes(e.object[e.start : e.start + 2], "little")
+        raise GrammarError(
+            f"{what}: line {line}, column {column} has U+{code:04X}, half of a surrogate pair, which is no character; write both "
+            "halves"
+        ).with_position(path=what, line=line, column=column) from None

@@ -54,6 +54,19 @@ void append_quoted(std::string& out, std::string_view text) {
 
 }  // namespace
 
+std::string pointer_step(std::string_view name) {
+    std::string step = "/";
+    for (char c : name) {
+        if (c == '~')
+            step += "~0";
+        else if (c == '/')
+            step += "~1";
+        else
+            step.push_back(c);
+    }
+    return step;
+}
+
 std::u32string code_points(std::string_view utf8) {
     std::u32string out;
     for (std::size_t i = 0; i < utf8.size();) {
@@ -98,6 +111,7 @@ public:
     Reader(JsonDocument& document, std::string_view text) : document_(document), text_(text) {}
 
     JsonNode read() {
+        if (text_.starts_with("\xef\xbb\xbf")) at_ = 3;  // a byte order mark
         const JsonNode root = begin_value();
         CancellationWatch watch;
         while (!open_.empty()) {
@@ -125,7 +139,18 @@ private:
         const auto is_first = [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; };
         const auto column =
             static_cast<std::size_t>(std::count_if(before.begin() + static_cast<std::ptrdiff_t>(begin), before.end(), is_first));
-        throw JsonError(line + 1, column + 1, why);
+        throw JsonError(line + 1, column + 1, pointer(), why);
+    }
+    // Of the innermost value that is open, or of what is being read in it.
+    std::string pointer() const {
+        std::string out = "#";
+        for (std::size_t i = 0; i < open_.size(); ++i) {
+            const std::size_t end = i + 1 < open_.size() ? open_[i + 1].first : pending_.size();
+            if (end == open_[i].first) break;  // nothing of it was read
+            out += open_[i].object ? pointer_step(document_.texts_[pending_[end - 1].name])
+                                   : "/" + std::to_string(end - 1 - open_[i].first);
+        }
+        return out;
     }
 
     void skip_space() {

@@ -1,7 +1,8 @@
 // JSON texts, read once into flat arrays: what schemas are read from.
 //
 // Strings are stored decoded, each distinct one under a number. Numbers are stored as they are written, since no float holds them
-// all. Of members with one name the last one counts, as in Python. Strict: RFC 8259, nothing else, and no half of a surrogate pair.
+// all. Of members with one name the last one counts, as in Python. Strict: RFC 8259, no half of a surrogate pair, and a byte order
+// mark, which editors write, is skipped.
 //
 // Example: `{"a": [1, "b"]}` is an object node with one member, whose name is text_number("a") and whose value is an array node of
 // two.
@@ -20,19 +21,25 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/elided.hpp"
 #include "base/interned.hpp"
 #include "base/text_list.hpp"
 
 namespace psc {
 
-// Text that is not JSON: where, and why.
+// Text that is not JSON: where, and why. The pointer is that of the value that is being read, as far as it is known.
 struct JsonError : std::runtime_error {
-    JsonError(std::size_t line, std::size_t column, const std::string& why)
-        : std::runtime_error("line " + std::to_string(line) + ", column " + std::to_string(column) + ": " + why),
+    JsonError(std::size_t line, std::size_t column, std::string pointer, const std::string& why)
+        : std::runtime_error("line " + std::to_string(line) + ", column " + std::to_string(column) + ": " + why +
+                             (pointer == "#" ? "" : " (in " + elided(pointer) + ")")),
           line(line),
-          column(column) {}
+          column(column),
+          pointer(std::move(pointer)) {}
     std::size_t line, column;
+    std::string pointer;
 };
+// A name as a step of an RFC 6901 pointer, with the slash before it.
+std::string pointer_step(std::string_view name);
 
 // The code points of UTF-8.
 std::u32string code_points(std::string_view utf8);

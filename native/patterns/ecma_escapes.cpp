@@ -1,5 +1,6 @@
 #include "patterns/ecma_escapes.hpp"
 
+#include "base/elided.hpp"
 #include "text/general_categories.hpp"
 
 namespace psc {
@@ -127,7 +128,8 @@ CodePointSet EcmaEscapes::property(bool negative) {
     const auto set = general_category(name);
     if (!set)
         throw PatternError(
-            "the property " + name + " is not supported; general categories such as L, Lu, Nd, and ASCII and Any are", position);
+            "the property " + elided(name, 60) + " is not supported; general categories such as L, Lu, Nd, and ASCII and Any are",
+            position);
     return negative ? other_code_points(*set) : *set;
 }
 

@@ -35,7 +35,6 @@ void bind_errors() {
             },
             type.release().ptr());  // lives as long as the module
     };
-    as(LimitExceeded("", 0), errors.attr("ResourceLimitError"));
     as(Cancelled(), errors.attr("CompilationCancelledError"));
     as(MatcherError(""), errors.attr("MatcherError"));
     as(ArtifactError(""), errors.attr("ArtifactError"));
@@ -46,7 +45,8 @@ void bind_errors() {
             try {
                 std::rethrow_exception(p);
             } catch (const JsonError& e) {
-                raise_with(type, e.what(), std::pair{"line", e.line}, std::pair{"column", e.column});
+                raise_with(type, e.what(), std::pair{"line", e.line}, std::pair{"column", e.column},
+                           std::pair{"pointer", e.pointer});
             } catch (const SchemaError& e) {
                 raise_with(type, e.what(), std::pair{"pointer", e.pointer});
             }
@@ -57,6 +57,10 @@ void bind_errors() {
             try {
                 std::rethrow_exception(p);
             } catch (const RanOutOfMemory& e) {
+                PyErr_SetString(static_cast<PyObject*>(payload), e.what());
+            } catch (const LocatedLimit& e) {
+                raise_with(static_cast<PyObject*>(payload), e.what(), std::pair{"pointer", e.pointer});
+            } catch (const LimitExceeded& e) {
                 PyErr_SetString(static_cast<PyObject*>(payload), e.what());
             } catch (const std::bad_alloc&) {
                 PyErr_SetString(static_cast<PyObject*>(payload), "memory: more than this process can get");

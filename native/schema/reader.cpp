@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/cancellation.hpp"
+#include "base/elided.hpp"
 #include "base/limits.hpp"
 #include "patterns/ecma_pattern.hpp"
 
@@ -280,13 +281,13 @@ Predicate SchemaReader::enumeration(std::span<const JsonNode> values) {
 }
 
 Predicate SchemaReader::unenforced(const Context& context, Keyword keyword, const std::string& why) {
-    if (!options_.lenient) fail(context, keyword, why);
+    if (!options_.lenient) fail(context, keyword, why + "; lenient=True leaves it out");
     warn(context, keyword, "left out: " + why);
     return graph_.unknown();
 }
 
 void SchemaReader::warn(const Context& context, Keyword keyword, const std::string& what) {
-    warnings_.push_back(resources_.pointer(context.node) + ", " + std::string(text_of(keyword)) + ": " + what);
+    warnings_.push_back(elided(resources_.pointer(context.node)) + ", " + std::string(text_of(keyword)) + ": " + what);
 }
 
 void SchemaReader::fail(const Context& context, Keyword keyword, const std::string& why) const {
@@ -295,8 +296,8 @@ void SchemaReader::fail(const Context& context, Keyword keyword, const std::stri
 }
 
 void SchemaReader::exceed(const Context& context, Keyword keyword, const std::string& limit) const {
-    const std::string name = keyword == Keyword::unknown ? "" : ", " + std::string(text_of(keyword));
-    throw LimitExceeded(resources_.pointer(context.node) + name + ": " + limit);
+    throw located(LimitExceeded(limit), resources_.pointer(context.node),
+                  std::string(keyword == Keyword::unknown ? "" : text_of(keyword)));
 }
 
 JsonNode SchemaReader::get(const Context& context, Keyword keyword) const {
@@ -328,7 +329,7 @@ Language SchemaReader::pattern(const Context& context, Keyword keyword, std::str
         return entry->second = languages_.number(pattern_automaton(code_points(pattern)));
     } catch (const LimitExceeded& e) {
         patterns_.erase(entry);
-        throw located(e, resources_.pointer(context.node) + ", " + std::string(text_of(keyword)));
+        throw located(e, resources_.pointer(context.node), std::string(text_of(keyword)));
     } catch (const PatternError& e) {
         patterns_.erase(entry);
         fail(context, keyword, std::string(e.what()));

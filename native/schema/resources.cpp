@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "base/elided.hpp"
 #include "schema/keywords.hpp"
 
 namespace psc {
@@ -137,9 +138,10 @@ std::optional<Draft> draft_of(std::string_view uri) {
     return std::nullopt;
 }
 
-LimitExceeded located(const LimitExceeded& limit, const std::string& context) {
-    const std::string_view what = limit.what();
-    return what.starts_with('#') ? limit : LimitExceeded(context + ": " + limit.what());
+LocatedLimit located(const LimitExceeded& limit, const std::string& pointer, const std::string& keyword) {
+    if (const auto* has = dynamic_cast<const LocatedLimit*>(&limit)) return *has;
+    const std::string whole = pointer.starts_with('#') ? pointer.substr(0, pointer.find(" & ")) : "";  // rules' names may have two
+    return {whole, elided(pointer) + (keyword.empty() ? "" : ", " + keyword) + ": " + limit.what()};
 }
 
 std::string resolved_uri(std::string_view base, std::string_view reference) {
@@ -312,7 +314,8 @@ JsonNode SchemaResources::by_pointer(JsonNode from, std::string_view pointer, co
             if (is_index && std::stoul(step) < items.size()) next = items[std::stoul(step)];
         }
         if (next == JsonDocument::kNone)
-            throw SchemaError(this->pointer(schema), keyword, "'" + elided(reference) + "' refers to nothing: there is no '" + elided(step, 60) + "'");
+            throw SchemaError(this->pointer(schema), keyword,
+                              "'" + elided(reference, 120) + "' refers to nothing: there is no '" + elided(step, 60) + "'");
         if (resource_of(next) != resource_of(node) && !resource_of_.contains(next)) resource_of_.emplace(next, resource_of(node));
         node = next;
     }
@@ -353,22 +356,13 @@ std::string SchemaResources::pointer(JsonNode schema) const {
          node = parents_[static_cast<std::size_t>(node)].node) {
         const Parent& parent = parents_[static_cast<std::size_t>(node)];
         if (parent.index >= 0) {
-            steps.push_back(std::to_string(parent.index));
+            steps.push_back("/" + std::to_string(parent.index));
             continue;
         }
-        std::string step;
-        for (char c : document_.texts()[parent.name]) {
-            if (c == '~')
-                step += "~0";
-            else if (c == '/')
-                step += "~1";
-            else
-                step.push_back(c);
-        }
-        steps.push_back(std::move(step));
+        steps.push_back(pointer_step(document_.texts()[parent.name]));
     }
     std::string out = node == resources_.front().root ? "#" : resources_[resource_of(node)].uri + "#";
-    for (auto step = steps.rbegin(); step != steps.rend(); ++step) out.append("/").append(*step);
+    for (auto step = steps.rbegin(); step != steps.rend(); ++step) out += *step;
     return out;
 }
 

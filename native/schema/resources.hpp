@@ -31,8 +31,14 @@ struct SchemaError : std::runtime_error {
     std::string pointer, keyword;
 };
 
+// A limit that a part of a schema exceeds.
+struct LocatedLimit : LimitExceeded {
+    LocatedLimit(std::string pointer, const std::string& message) : LimitExceeded(message), pointer(std::move(pointer)) {}
+    std::string pointer;
+};
+
 // The limit, with the location of the schema that exceeds it unless it has one.
-LimitExceeded located(const LimitExceeded& limit, const std::string& location);
+LocatedLimit located(const LimitExceeded& limit, const std::string& pointer, const std::string& keyword = "");
 
 enum class Draft { draft4, draft6, draft7, draft2019, draft2020 };
 // The draft that `$schema` names, if psc reads it.

@@ -85,17 +85,6 @@ void one_character(ProgramWords& to) {
     choice(to, 2);
 }
 
-// The pointers of schemas nested 10,000 deep are 100 MB together.
-std::string shortened(std::string pointer) {
-    constexpr std::size_t kLongest = 400, kKept = 200;
-    auto at = [&](std::size_t i) { return static_cast<unsigned char>(pointer[i]); };
-    if (pointer.size() <= kLongest) return pointer;
-    std::size_t head = kKept, tail = pointer.size() - kKept;
-    while (head > 0 && (at(head) & 0xc0) == 0x80) --head;  // not inside of a character
-    while (tail < pointer.size() && (at(tail) & 0xc0) == 0x80) ++tail;
-    return pointer.substr(0, head) + "..." + pointer.substr(tail);
-}
-
 }  // namespace
 
 SchemaRules::SchemaRules(SchemaReader& reader, SchemaValues& values, PredicateGraph& graph, LanguageTable& languages,
@@ -179,10 +168,11 @@ Rule SchemaRules::fresh(std::string_view name) {
     return {names_.add(numbered, 1)};
 }
 
+// The pointers of schemas nested 10,000 deep are 100 MB together, so their middle is left out.
 std::string SchemaRules::name_of(Predicate p) const {
     if (p == graph_.always()) return "value";
     if (graph_.kind(p) == PredicateGraph::Kind::schema)
-        return (graph_.holds(p) ? "" : "not ") + shortened(reader_.pointer_of(graph_.schema_of(p)));
+        return (graph_.holds(p) ? "" : "not ") + elided(reader_.pointer_of(graph_.schema_of(p)));
     std::string name;
     if (graph_.kind(p) == PredicateGraph::Kind::both)
         for (Predicate part : graph_.parts(p))

@@ -78,7 +78,7 @@ class Grammar:
         Raises:
             GrammarError: the text is malformed, or a rule is missing.
         """
-        check_text(ebnf_string, "ebnf_string")
+        ebnf_string = check_text(ebnf_string, "ebnf_string")
         return Grammar.parse(GrammarRequest.of("ebnf", ebnf_string, start=root_rule_name, origin=source_name))
 
     @staticmethod
@@ -92,7 +92,7 @@ class Grammar:
         Raises:
             GrammarError: the pattern is malformed, or uses what no automaton can do (lookaround, backreferences).
         """
-        check_text(regex_string, "regex_string")
+        regex_string = check_text(regex_string, "regex_string")
         grammar = Grammar.parse(GrammarRequest.of("regex", regex_string))
         if print_converted_ebnf:
             print(f"Converted EBNF: {grammar}")
@@ -130,7 +130,7 @@ class Grammar:
         Raises:
             GrammarError: it is in neither of the two, and the message says why not; or it has conflicts that are to be refused.
         """
-        check_text(lark_string, "lark_string")
+        lark_string = check_text(lark_string, "lark_string")
         request = lark_request(
             lark_string,
             named_requests(named_grammars),

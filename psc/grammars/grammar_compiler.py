@@ -226,7 +226,7 @@ class GrammarCompiler:
             CompilationCancelledError: it was called off.
             GrammarError: the grammar does not load, has conflicts that Lark refuses, or a terminal that is not regular.
         """
-        check_text(lark_string, "lark_string")
+        lark_string = check_text(lark_string, "lark_string")
         request = lark_request(
             lark_string,
             named_requests(named_grammars),

@@ -11,6 +11,7 @@ from psc.compiler.frontends.front_end import UNNAMED, check_text
 from psc.compiler.frontends.json_schema.settings import BOUNDED, SchemaOptions, SchemaSettings, takes_schema_options
 from psc.compiler.frontends.request import GrammarRequest
 from psc.errors import GrammarError
+from psc.support.readable import shortened_pointer
 
 __all__ = [
     "BOUNDED",
@@ -55,8 +56,7 @@ def schema_text(schema: Schema) -> str:
         TypeError: it is neither text, nor a dictionary, a boolean or a pydantic model.
     """
     if isinstance(schema, str):
-        check_text(schema, "schema")
-        return schema
+        return check_text(schema, "schema")
     if isinstance(schema, type) and callable(made := getattr(schema, "model_json_schema", None)):
         return _dumped(made())
     if isinstance(schema, (Mapping, bool)):
@@ -87,8 +87,37 @@ def _dumped(schema: object) -> str:
         text = json.dumps(schema, ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=dict)
     except (TypeError, ValueError, RecursionError) as e:
         raise GrammarError(f"the schema is not JSON: {e}") from e
-    check_text(text, "schema")
-    return text
+    try:
+        return check_text(text, "schema")
+    except GrammarError as e:
+        pointer = _half_pair(json.loads(text))
+        raise GrammarError(f"{shortened_pointer(pointer)}: has half of a surrogate pair, which is no character").with_position(
+            pointer=pointer
+        ) from e
+
+
+def _half_pair(schema: object) -> str:
+    """The pointer of the first text in a schema that has half of a surrogate pair, or of the object with such a name."""
+    parts = [("#", schema)]
+    for pointer, value in parts:
+        if isinstance(value, dict):
+            for name, inner in value.items():
+                if _has_half(name):
+                    return pointer
+                parts.append((f"{pointer}/{name.replace('~', '~0').replace('/', '~1')}", inner))
+        elif isinstance(value, list):
+            parts += [(f"{pointer}/{i}", inner) for i, inner in enumerate(value)]
+        elif isinstance(value, str) and _has_half(value):
+            return pointer
+    return "#"
+
+
+def _has_half(text: str) -> bool:
+    try:
+        text.encode("utf-16-le", "surrogatepass").decode("utf-16-le")
+    except UnicodeDecodeError:
+        return True
+    return False
 
 
 def _resources(text: str, resolver: Resolver, origin: str) -> dict[str, str]:

@@ -59,8 +59,8 @@ def lark_request(
     grammars = {}
     for name, grammar in named.items():
         if isinstance(grammar, str):
-            check_text(grammar, f"named_grammars[{name!r}]")
-            grammars[name] = NamedGrammar(GrammarRequest.of("llguidance", grammar), shares_names=True)
+            text_of_it = check_text(grammar, f"named_grammars[{name!r}]")
+            grammars[name] = NamedGrammar(GrammarRequest.of("llguidance", text_of_it), shares_names=True)
         else:
             grammars[name] = NamedGrammar(grammar)
     return GrammarRequest.of(

@@ -38,8 +38,7 @@ def structural_tag_request(
 def structural_tag_text(structural_tag: object) -> str:
     """The JSON text of a structural tag. Raises as :func:`structural_tag_request`."""
     if isinstance(structural_tag, str):
-        check_text(structural_tag, "structural_tag")
-        return structural_tag
+        return check_text(structural_tag, "structural_tag")
     if not isinstance(structural_tag, Mapping) and (isinstance(structural_tag, type) or _dump_of(structural_tag) is None):
         raise TypeError(f"a structural tag is a dictionary, JSON text or a StructuralTag, not {type(structural_tag).__name__}")
     try:

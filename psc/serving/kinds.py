@@ -46,8 +46,7 @@ def request_of(kind: Kind, text: str, options: ServiceOptions) -> GrammarRequest
     reader = _READERS.get(kind)
     if reader is None:
         raise GrammarError(f"there is no kind of request {shortened(repr(kind), 60)}; there are {', '.join(KINDS)}")
-    check_text(text, kind)
-    return reader(text, options)
+    return reader(check_text(text, kind), options)
 
 
 def is_lark(text: str) -> bool:
@@ -84,8 +83,7 @@ def _choice(text: str, options: ServiceOptions) -> GrammarRequest:
 
 
 def _ebnf_literal(text: str) -> str:
-    check_text(text, "choice")
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    escaped = check_text(text, "choice").replace("\\", "\\\\").replace('"', '\\"')
     return '"' + re.sub(r"[\x00-\x1f\x7f\x85\u2028\u2029]", lambda c: f"\\u{ord(c[0]):04x}", escaped) + '"'
 
 

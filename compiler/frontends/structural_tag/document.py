@@ -62,7 +62,7 @@ def read_document(text: str) -> Document:
         InvalidStructuralTagError: values are nested too deep, or a text has half of a surrogate pair.
         GrammarError: the JSON text itself has half of one.
     """
-    check_text(text, "the structural tag")
+    text = check_text(text, "the structural tag")
     try:
         return Document(*_core.json_value(text, _SCHEMAS, SchemaText))
     except ResourceLimitError as e:
