@@ -41,7 +41,7 @@ private:
     std::vector<PyMatcher*> all_;
 };
 
-// Raises the first error, which tells of all of them.
+// Raises the first error, which names its matcher, counted from 0, and has all of them.
 void raise_if_any(const std::vector<std::exception_ptr>& errors) {
     const auto first = std::find_if(errors.begin(), errors.end(), [](const std::exception_ptr& e) { return e != nullptr; });
     if (first == errors.end()) return;
@@ -49,6 +49,8 @@ void raise_if_any(const std::vector<std::exception_ptr>& errors) {
     for (std::size_t i = 0; i < errors.size(); ++i)
         if (errors[i]) failures[nb::int_(i)] = python_error(errors[i]);
     const nb::object raised = python_error(*first);  // apart from the one in the dict, so that neither holds itself
+    if (errors.size() > 1)
+        raised.attr("args") = nb::make_tuple(nb::str("matcher {} of {}: {}").format(first - errors.begin(), errors.size(), raised));
     raised.attr("failures") = failures;
     PyErr_SetObject(raised.type().ptr(), raised.ptr());
     throw nb::python_error();
