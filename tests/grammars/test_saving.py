@@ -115,7 +115,7 @@ def test_a_cancellation_of_a_wrong_type_is_named(wrong: Any) -> None:
 def test_a_matcher_cannot_be_pickled() -> None:
     matcher = psc.GrammarMatcher(compiled("json"))
     for attempt in (pickle.dumps, copy.copy, copy.deepcopy):
-        with pytest.raises(TypeError, match=r"cannot pickle '(psc\._core\.)?GrammarMatcher'"):
+        with pytest.raises(TypeError, match=r"a GrammarMatcher cannot be pickled or copied: fork\(\)"):
             attempt(matcher)
 
 
