@@ -74,6 +74,7 @@ void SchemaReader::read_texts(Context& context, Keyword keyword, JsonNode value)
     if (!options_.assert_format) return;
     const StringFormat* format = string_format(document_.text(value));
     if (!format) return;
+    asserts_format_ = true;
     const Predicate texts = matched(languages_.number_of_constant(format->texts, format->spelled));
     if (format->exact && format->max_characters < 0) return say(texts);  // a length of 253 is some 16,000 states: not enforced
     warn(context, keyword, "not all that the format '" + std::string(document_.text(value)) + "' asks is enforced");

@@ -28,7 +28,7 @@ struct FrontEndParts {
 
     SchemaGrammar grammar_of(std::string_view schema) {
         const JsonNode root = resources.add(schema, "", Draft::draft2020);
-        SchemaGrammar out{rules.write(reader.root(root)), {}, {}};
+        SchemaGrammar out{written(root), {}, {}};
         try {
             reader.doubt_nullable([&](Predicate p) { return values.restricted(p, json_types::null) != graph.never(); });
         } catch (const SchemaError&) {
@@ -38,6 +38,17 @@ struct FrontEndParts {
         out.warnings = reader.warnings();
         out.doubts = reader.doubts();
         return out;
+    }
+
+    // A limit of automata may be a format's, which can be left out.
+    RulePrograms written(JsonNode root) {
+        try {
+            return rules.write(reader.root(root));
+        } catch (const LocatedLimit& e) {
+            const std::string what = e.what();
+            if (!reader.asserts_format() || (what.find("automaton") == what.npos && what.find("spellings") == what.npos)) throw;
+            throw LocatedLimit(e.pointer, what + "; assert_format=False leaves formats out");
+        }
     }
 
     RulePrograms of_part(std::string_view schema, std::string_view pointer, bool only_objects) {

@@ -58,6 +58,8 @@ public:
 
     // What is not enforced.
     const std::vector<std::string>& warnings() const { return warnings_; }
+    // Whether a format was read that is enforced.
+    bool asserts_format() const { return asserts_format_; }
     // What is probably not what the schema's author meant.
     const std::vector<std::string>& doubts() const { return doubts_; }
     // Adds a doubt for each schema with OpenAPI's `nullable: true` of which null is not a value.
@@ -150,6 +152,7 @@ private:
     std::unordered_map<std::string, Language> patterns_;
     std::vector<std::string> warnings_, doubts_;
     std::vector<JsonNode> nullable_;  // schemas that say so
+    bool asserts_format_ = false;
 };
 
 }  // namespace psc

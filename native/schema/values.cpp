@@ -49,7 +49,9 @@ Predicate& SchemaValues::restricted_entry(Predicate p, TypeSet type) {
 // choice in between it says nothing but itself, which is an error. Results that depend on this are not cached.
 Predicate SchemaValues::restricted(Predicate p, TypeSet type) {
     if (const Predicate cached = restricted_entry(p, type); cached != kUncomputed) {
-        if (cached == kInProgress) throw SchemaError("", "$ref", "it refers to itself, about the same value");
+        if (cached == kInProgress)
+            throw SchemaError(active_.empty() ? "#" : reader_.pointer_of(active_.back().schema), "$ref",
+                              "it refers to itself, about the same value");
         return cached;
     }
     stop_if_cancelled();

@@ -146,3 +146,45 @@ def test_limits_have_a_pointer() -> None:
     with pytest.raises(psc.ResourceLimitError) as caught:
         compiled({"properties": {"a": {"pattern": "^(a|b)*a(a|b){20}$"}}})
     assert caught.value.pointer == "#/properties/a"
+
+
+def test_a_limit_of_texts_with_a_format_says_what_leaves_the_format_out() -> None:
+    schema = {"properties": {"a": {"type": "string", "format": "uri", "not": {"pattern": "(?=.*[A-Z]).*[0-9].{12}x"}}}}
+    with pytest.raises(psc.ResourceLimitError, match=r"assert_format=False leaves formats out$"):
+        compiled(schema)
+    without = {"properties": {"a": {"pattern": "^(a|b)*a(a|b){20}$"}}}
+    with pytest.raises(psc.ResourceLimitError) as caught:
+        compiled(without)
+    assert "assert_format" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("schema", "text", "is_valid"),
+    [
+        ({"properties": {"b": {}}, "required": ["a"]}, '{"a": 1}', True),
+        ({"properties": {"card": {}}, "dependentRequired": {"card": ["cvv"]}}, '{"card": 1}', False),
+        ({"properties": {"card": {}}, "dependentRequired": {"card": ["cvv"]}}, '{"card": 1, "cvv": 2}', False),
+        ({"$ref": "#/$defs/b", "properties": {"n": {}}, "$defs": {"b": {"properties": {"i": {}}}}}, '{"n": 2, "i": 1}', True),
+        ({"$ref": "#/$defs/b", "properties": {"n": {}}, "$defs": {"b": {"properties": {"i": {}}}}}, '{"i": 1, "n": 2}', False),
+        ({"allOf": [{"properties": {"i": {}}}], "properties": {"n": {}}}, '{"i": 1, "n": 2}', False),
+    ],
+)
+def test_what_the_page_says_of_strict_schemas_and_order(schema: dict[str, Any], text: str, is_valid: bool) -> None:
+    assert accepts(compiled({"type": "object", **schema}, strict_mode=True), text) == is_valid
+
+
+def test_what_the_page_says_of_open_objects() -> None:
+    schema = {"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}}}
+    for any_order in (False, True):
+        assert accepts(compiled(schema, any_order=any_order), '{"b": 1, "a": 2}') == any_order
+
+
+def test_a_schema_that_refers_to_itself_has_a_pointer() -> None:
+    for schema in (
+        {"$ref": "#"},
+        {"properties": {"x": {}}, "dependentSchemas": {"x": {"$ref": "#"}}},
+        {"items": {"allOf": [{"$ref": "#/items"}]}},
+    ):
+        with pytest.raises(psc.GrammarError, match=r"<JSON schema>: #[^ ]*, \$ref: it refers to itself") as caught:
+            compiled({**schema, "type": ["object", "array"]}, strict_mode=True)
+        assert str(caught.value.pointer).startswith("#")
