@@ -201,6 +201,7 @@ class Definitions:
 
 
 _NOTHING: Final = Definitions()
+_EMPTY: Final = re.compile(r"Empty terminals are not allowed \((?P<literal>.*)\)", re.S)
 _TWICE: Final = re.compile(r"(?P<kind>Rule|Terminal) '(?P<name>\w+)' defined more than once")
 _USED: Final = re.compile(r"(?:Rule|Terminal) '(?P<name>\w+)' used but not defined \(in \w+ (?P<within>\w+)\)")
 
@@ -252,6 +253,10 @@ def malformed(name: str, raw: str | None, error: BaseException, places: Places) 
         if raw is None or next(places.definitions(name), None) is not None
         else [(offset, raw) for offset in places.literals(raw)]
     )
+    if "newlines in regular expressions" in message:
+        broken = next((offset for offset, written in places.regexes() if "\n" in written), None)
+        if broken is not None:
+            return places.at(broken, "a line break in a regular expression is written \\n, or stands in one with the flag x")
     for offset, written in (candidates or places.regexes())[:_MAX_REGEXES]:
         problem = _problem_of(written)
         if problem is not None:
@@ -376,6 +381,11 @@ def in_words(error: BaseException, places: Places, definitions: Definitions = _N
         return _first([undefined(name, "", places, definitions) for name in names[:_MAX_UNDEFINED]])
     if len(error.args) == 2 and isinstance(error.args[0], str):  # a literal whose escapes Python does not read
         return malformed_text(error.args[0], places)
+    empty = _EMPTY.fullmatch(message)
+    if empty:
+        rule = "a text or a regular expression is empty; a terminal must match at least one character, so leave it out"
+        offset = next(places.literals(empty["literal"]), None)
+        return GrammarError.at(places.source_name, rule) if offset is None else places.at(offset, rule)
     twice = _TWICE.match(message)
     if twice:
         return _twice(twice["kind"].lower(), twice["name"], places)

@@ -49,6 +49,8 @@ CASES = [
     ('start: A\nA.2: "é" | /(/\n', 2, 13, ["terminal A: missing )"]),
     ("start: A\nA: /a{2,1}/\n", 2, 7, ["min repeat greater than max repeat"]),
     ('start: "a"\n%ignore /[/\n', 2, 10, ["unterminated character set"]),
+    ('start: b{""} "c"\nb{x}: x "d"\n', 1, 10, ["is empty; a terminal must match at least one character"]),
+    ("start: b{A}\nb{x}: x\nA: /a/ /a\nb/\n", 3, 8, ["a line break in a regular expression is written \\n"]),
     ('start: "a" /[a-z/\n', 1, 13, ["unterminated character set"]),
     ('start: "\\xZZ" \n', 1, 8, ["an escape in this text is malformed", "\\xHH"]),
     ('start: "a"~5..2\n', 1, 1, ["the range 5..2, which is none"]),
