@@ -188,23 +188,26 @@ def _begin(folder: str, rng: random.Random, warm: bool) -> None:
             compiler.finish(compiler.compile_grammar(f'root ::= "{i}" ("a" root)* | [a-z]{{1,9}}'))
 
 
+def _disturbed(make: Make, compiler: psc.GrammarCompiler) -> None:
+    """The only frame in which the handler raises."""
+    make(compiler)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    while frame is not None:
+        if frame.f_code is _disturbed.__code__:
+            raise Interrupted
+        frame = frame.f_back
+
+
 @contextmanager
 def _alarms(first_s: float, again_s: float) -> Iterator[None]:
-    def interrupt(number: int, frame: FrameType | None) -> None:
-        raise Interrupted
-
-    before = signal.signal(signal.SIGALRM, interrupt)
+    signal.signal(signal.SIGALRM, _interrupt)  # and it stays: one may be on its way still, and the default ends the process
+    signal.setitimer(signal.ITIMER_REAL, first_s, again_s)
     try:
-        signal.setitimer(signal.ITIMER_REAL, first_s, again_s)
         yield
     finally:
-        while True:
-            try:
-                signal.setitimer(signal.ITIMER_REAL, 0)
-                signal.signal(signal.SIGALRM, before)
-                break
-            except Interrupted:
-                continue
+        signal.setitimer(signal.ITIMER_REAL, 0)
 
 
 @cache
@@ -256,7 +259,7 @@ def interrupt(case: Case, folder: str) -> None:
             disturbed = _alarms(rng.random() ** 3 * 0.03 + 1e-6, rng.choice([0.0, 0.0, 1e-4, 1e-3]))
         try:
             with disturbed:
-                make(compiler)
+                _disturbed(make, compiler)
         except Interrupted:
             case.counts["interrupted"] += 1
     assert not obeys(), "the thread obeys a cancellation that is over"
