@@ -1,6 +1,7 @@
 #include "schema/rules.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "base/cancellation.hpp"
@@ -85,6 +86,17 @@ void one_character(ProgramWords& to) {
     choice(to, 2);
     sequence(to, 2);
     choice(to, 2);
+}
+
+// A format's texts with few digits, in quotes; a format is known by its spelling, which lives as long as the process. Each thread
+// caches the first ones (no lock, which a fork could find taken): servers compile with one limit, and a structural tag may say any.
+std::shared_ptr<const TextAutomaton> shortened_spelling(const TextAutomaton* format, const TextAutomaton& texts, Word most) {
+    constexpr std::size_t kMaxCached = 32;
+    thread_local std::map<std::pair<const TextAutomaton*, Word>, std::shared_ptr<const TextAutomaton>> cached;
+    if (const auto found = cached.find({format, most}); found != cached.end()) return found->second;
+    auto made = std::make_shared<const TextAutomaton>(quoted(spelled_as_json(with_digits(texts, most))));
+    if (cached.size() < kMaxCached) cached.emplace(std::pair(format, most), made);
+    return made;
 }
 
 }  // namespace
@@ -261,7 +273,7 @@ Rule SchemaRules::names(Language language, Language matched) {
         if (matched != LanguageTable::kNone) texts = union_of(texts, spelled(matched));
         rule_words::automaton(option, quoted(texts));
     } else if (is_shortened(language))
-        rule_words::automaton(option, quoted(spelled_as_json(shortened_format(language))));
+        rule_words::automaton(option, *shortened_spelling(languages_.spelled(language), languages_[language], layout_.max_digits));
     else if (const TextAutomaton* spelling = languages_.spelled(language))
         rule_words::automaton(option, *spelling);
     else

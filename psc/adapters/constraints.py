@@ -19,6 +19,7 @@ from psc.adapters.guarded_matcher import row_of
 from psc.decoding.deferred import AnyMatcher, DeferredGrammar
 from psc.errors import ArtifactError, BitmaskError, MatcherError, TokenizerError
 from psc.runtime.compiled import GrammarMatcher, LoadedGrammar
+from psc.support.arguments import check_type
 from psc.support.cached_property import cached_property
 from psc.vocabulary.tokenizer_info import TEXT, TokenizerInfo
 
@@ -122,8 +123,7 @@ class Requests:
 
     def check(self, tokenizer_info: TokenizerInfo) -> None:
         """Raises MatcherError when it is another vocabulary, TypeError when it is none."""
-        if not isinstance(tokenizer_info, TokenizerInfo):
-            raise TypeError(f"tokenizer_info must be a psc.TokenizerInfo, not {type(tokenizer_info).__name__}")
+        check_type("tokenizer_info", tokenizer_info, TokenizerInfo)
         if (tokenizer_info.fingerprint, tokenizer_info.vocab_size) != (self._compiled.fingerprint, self._compiled.vocab_size):
             raise MatcherError(
                 f"grammar {self._compiled.grammar_name!r} was compiled for another vocabulary "

@@ -16,6 +16,7 @@ from psc.grammars.grammar import Grammar, deserialized
 from psc.grammars.recorded_tokenizer import recorded_tokenizer
 from psc.grammars.warming import WARMER, Warming, composed_rows, masks_ahead
 from psc.runtime.compiled import FindTokenizer, LoadedGrammar, terminal_names
+from psc.support.arguments import check_type
 from psc.support.cached_property import cached_property
 from psc.support.cancellation import Cancellation, obeying
 from psc.support.serialization import field, read_document, write_document
@@ -332,6 +333,8 @@ def compile_ahead_of_time(
 
     Cost: 0.1 s for JSON, seconds for a programming language. The masks are those of ``GrammarCompiler``.
     """
+    check_type("grammar", grammar, Grammar)
+    check_type("tokenizer_info", tokenizer_info, TokenizerInfo)
     with obeying(cancellation):
         data = artifact_bytes(grammar, tokenizer_info)
     return compiled_from_file(data, tokenizer_info=tokenizer_info, place="artifact")

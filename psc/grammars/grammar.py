@@ -22,6 +22,7 @@ from psc.grammars import known_grammars
 from psc.requests.json_schemas import Resolver, Schema, SchemaOptions, schema_request, takes_schema_options
 from psc.requests.lark_texts import LarkDialect, lark_request
 from psc.requests.structural_tag_request import structural_tag_request
+from psc.support.arguments import check_type
 from psc.support.readable import shortened
 from psc.support.serialization import read_document, write_document
 
@@ -58,6 +59,7 @@ class Grammar:
         Raises:
             GrammarError: the text is malformed, an option does not fit its language, or there is no such language.
         """
+        check_type("request", request, GrammarRequest)
         request.front_end.check(request.options, request.origin)
         return Grammar(request, known_grammars.find(request, store) or request.parse(names))
 

@@ -36,6 +36,7 @@ from psc.serving.metrics_server import MetricsServer
 from psc.serving.options import ServiceOptions
 from psc.serving.validation import ValidationCache, check_request
 from psc.serving.warm_up import WarmUp
+from psc.support.arguments import check_type
 from psc.support.forks import new_lock
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 
@@ -60,6 +61,7 @@ class GrammarService:
     """
 
     def __init__(self, tokenizer_info: TokenizerInfo, *, options: ServiceOptions | None = None) -> None:
+        check_type("options", options, ServiceOptions, optional=True)
         self.options: Final = ServiceOptions.of() if options is None else options
         self.counters: Final = Counters()
         self._downloads: tempfile.TemporaryDirectory[str] | None = None

@@ -12,6 +12,7 @@ from typing import Final, TypeVar
 
 from psc import _core
 from psc.errors import CompilationCancelledError
+from psc.support.arguments import check_type
 from psc.support.forks import in_child
 from psc.support.pending import Pending
 
@@ -55,8 +56,7 @@ def obeying(cancellation: Cancellation | None) -> _core.Obeying:
 
 def check_cancellation(cancellation: object) -> None:
     """Raises TypeError, with the argument's name, for what is neither None nor a `Cancellation`."""
-    if cancellation is not None and not isinstance(cancellation, Cancellation):
-        raise TypeError(f"cancellation must be a psc.Cancellation or None, not {type(cancellation).__name__}")
+    check_type("cancellation", cancellation, Cancellation, optional=True)
 
 
 def result_unless_cancelled(pending: Pending[_T], cancellation: Cancellation | None, timeout_s: float | None = None) -> _T | None:

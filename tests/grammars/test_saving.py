@@ -14,6 +14,7 @@ from small_grammars import compiled
 from vocabularies import byte_tokenizer
 
 import psc
+from psc.serving import GrammarService
 
 INFO = byte_tokenizer()
 LARK = 'start: "a" WORD\n%import common.WORD\n'
@@ -109,6 +110,20 @@ def test_a_cancellation_of_a_wrong_type_is_named(wrong: Any) -> None:
     ]
     for call in calls:
         with pytest.raises(TypeError, match=r"^cancellation must be a psc\.Cancellation or None, not "):
+            call()
+
+
+@pytest.mark.parametrize("wrong", ["x", 3, object(), b"", ["a"]])
+def test_arguments_of_wrong_types_are_named(wrong: Any) -> None:
+    calls: dict[str, Callable[[], object]] = {
+        "grammar must be a psc.Grammar": lambda: psc.compile_ahead_of_time(wrong, INFO),
+        "tokenizer_info must be a psc.TokenizerInfo": lambda: psc.compile_ahead_of_time(GRAMMARS["regex"], wrong),
+        "request must be a psc.GrammarRequest": lambda: psc.Grammar.parse(wrong),
+        "options must be a psc.ServiceOptions or None": lambda: GrammarService(INFO, options=wrong),
+        "the vocabulary must be a TokenizerInfo": lambda: psc.GrammarCompiler(wrong),
+    }
+    for message, call in calls.items():
+        with pytest.raises((TypeError, ValueError), match=f"^{message}, not {type(wrong).__name__}"):
             call()
 
 
