@@ -13,6 +13,7 @@ import contextlib
 import hashlib
 import os
 import shutil
+import stat
 import tempfile
 import time
 import uuid
@@ -102,6 +103,14 @@ class Store:
 
     def __init__(self, root: str | Path) -> None:
         self.root = Path(root).expanduser()
+
+    @property
+    def others_may_write(self) -> bool:
+        """Whether every user of the machine may put artifacts here: files follow the umask of who makes them."""
+        try:
+            return bool(self.root.stat().st_mode & stat.S_IWOTH) and self.root.is_dir()
+        except OSError:
+            return False
 
     def check_writable(self) -> None:
         """Makes the folders of artifacts and references, and writes and removes a file in each. Raises StoreError."""

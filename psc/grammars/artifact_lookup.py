@@ -104,6 +104,12 @@ class ArtifactLookup:
     def __init__(self, store: Store | None, registries: Registries | None = None, *, patience_s: float = 2.0) -> None:
         self.store = store
         self._place = store
+        if store is not None and store.others_may_write:
+            _log.warning(
+                "%s: everybody on this machine may write into this store, and so decide what masks allow; chmod o-w %s",
+                store.root,
+                store.root,
+            )
         self._registries = registries
         self._patience_s = patience_s
         self._lock = new_lock()

@@ -325,3 +325,17 @@ def test_without_a_store_and_a_temporary_folder(monkeypatch: pytest.MonkeyPatch)
     with pytest.warns(RuntimeWarning, match="set TMPDIR"):
         compiler = psc.GrammarCompiler(INFO, store=False, registry="http://127.0.0.1:9")
     assert compiler.compile_grammar(SOURCES["regex"]).is_lazy
+
+
+MODES = [(0o777, True), (0o1777, True), (0o702, True), (0o775, False), (0o755, False), (0o700, False)]
+
+
+@pytest.mark.parametrize(("mode", "warns"), MODES)
+def test_a_store_that_everybody_may_write(mode: int, warns: bool, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (tmp_path / "store").mkdir()
+    (tmp_path / "store").chmod(mode)
+    psc.GrammarCompiler(INFO, store=tmp_path / "store", registry=False)
+    assert caplog.text.count("may write into this store") == warns
+    psc.GrammarCompiler(INFO, store=tmp_path / "absent", registry=False)
+    psc.GrammarCompiler(INFO, store="/dev/null", registry=False)
+    assert caplog.text.count("may write into this store") == warns
