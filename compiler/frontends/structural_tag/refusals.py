@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final, NoReturn
 
 from psc.errors import GrammarError, InvalidStructuralTagError
@@ -102,6 +102,11 @@ def shown(value: object) -> str:
     return text if len(text) <= 60 else f"{text[:60]}…"
 
 
-def behind(begin: str, error: GrammarError) -> GrammarError:
+def behind(begin: object, error: GrammarError) -> GrammarError:
     """The error about a schema, with the begin of the tag that it is in: for a tool's call that has the tool's name."""
-    return error.reworded(f"{error} (behind {shown(begin)})") if begin else error
+    return error.reworded(f"{error} (behind {shown(begin)})") if isinstance(begin, str) and begin else error
+
+
+def made_behind(begin: object, made: Callable[[], GrammarError]) -> GrammarError:
+    """The same of an error that is made when it is needed."""
+    return behind(begin, made())

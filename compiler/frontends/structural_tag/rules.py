@@ -34,7 +34,7 @@ from psc.compiler.frontends.structural_tag import formats
 from psc.compiler.frontends.structural_tag.formats import Format, TagFormat, TokenFormat
 from psc.compiler.frontends.structural_tag.parameter_styles import parameter_rules
 from psc.compiler.frontends.structural_tag.reader import SchemaInDocument, TagInDocument
-from psc.compiler.frontends.structural_tag.refusals import behind, refuse, shortened, shown
+from psc.compiler.frontends.structural_tag.refusals import behind, made_behind, refuse, shortened, shown
 from psc.compiler.frontends.structural_tag.tokens import DocumentTokens
 from psc.compiler.grammars import is_bundled
 from psc.errors import GrammarError
@@ -70,8 +70,8 @@ class _Surroundings:
     """Tokens that end it, which are none of those that are free."""
     tail: _Tail | None = None
     """The ends that the format is written with."""
-    begin: str = ""
-    """The text that the tag begins with, for messages: the name of a tool is in it."""
+    begin: str | TokenFormat = ""
+    """What the tag begins with, for messages: the name of a tool is in it."""
 
     def inside(self) -> _Surroundings:
         """The same, where something follows in the tag."""
@@ -207,11 +207,10 @@ class _Writer:
         most = self._settings.max_digits
         return pattern if most is None or pattern not in _DIGITS else rf"[0-9]{{1,{most}}}"
 
-    def _schema(self, form: SchemaInDocument, path: str, begin: str) -> Expression:
+    def _schema(self, form: SchemaInDocument, path: str, begin: object) -> Expression:
         origin = f"{self._origin}: {path}.json_schema"
         schema, style, excludes = form.json_schema.text, form.style, _distinct(form.excludes)
-        settings = _settings(form, self._settings, path)
-        special = self._tokens.of_style(style)
+        settings, special = _settings(form, self._settings, path), self._tokens.of_style(style)
 
         def read() -> RuleSet:
             try:
@@ -221,11 +220,10 @@ class _Writer:
                     rules = parameter_rules(schema, style, settings, origin, excludes=excludes, special=special)
             except GrammarError as e:
                 raise behind(begin, e) from None
-            return rules if rules.if_empty is None else replace(rules, if_empty=partial(_behind, begin, rules.if_empty))
+            return rules if rules.if_empty is None else replace(rules, if_empty=partial(made_behind, begin, rules.if_empty))
 
-        return self._unread(
-            f"{path}.json_schema", UnreadPart((style, schema, settings.text, excludes, tuple(special.items())), read)
-        )
+        key = (style, schema, settings.text, excludes, tuple(special.items()))
+        return self._unread(f"{path}.json_schema", UnreadPart(key, read))
 
     def _any_text(self, form: formats.AnyTextFormat, path: str, around: _Surroundings) -> Expression:
         excludes = _distinct(form.excludes)
@@ -276,8 +274,7 @@ class _Writer:
             )
         texts = tuple([end.text for end in ends if end.text])
         end_tokens = tuple([token for end in ends if not end.text for _, token, _ in end.tokens])
-        begin = tag.begin if isinstance(tag.begin, str) else ""
-        around = _Surroundings(texts, end_tokens, _Tail(ends, "" in given) if ends else None, begin)
+        around = _Surroundings(texts, end_tokens, _Tail(ends, "" in given) if ends else None, tag.begin)
         return self._reference(tag.content, f"{path}.content", around)
 
     def _tags(self, tags: Iterable[TagFormat], path: str) -> list[tuple[Marker, TagFormat, str]]:
@@ -444,10 +441,6 @@ class _Writer:
 def bundled_part(name: str) -> Part:
     """A bundled grammar as a part."""
     return find_grammar(name).request().parse().part
-
-
-def _behind(begin: str, made: Callable[[], GrammarError]) -> GrammarError:
-    return behind(begin, made())
 
 
 def _distinct(texts: Iterable[str]) -> tuple[str, ...]:
