@@ -244,13 +244,47 @@ def normal_form(n_terminals: int, nonterminals: Sequence[str], start: int, lhs: 
     The normal form of productions. Terminals are counted with the end of the text.
     """
 
+class TextSearch:
+    """
+    Free text until one of many triggers, see native/rules/text_search.hpp.
+    """
+
+    def __init__(self, triggers: Sequence[str], excluded: Sequence[str], tokens: Sequence[tuple[int, int, int, int]], max_states: int, max_arcs: int) -> None:
+        """
+        Texts that are not empty; `tokens`: (trigger, position before, position behind, symbol) of special tokens whose names are in triggers.
+        """
+
+    @property
+    def n_triggers(self) -> int:
+        """How many triggers there are."""
+
+    @property
+    def separable(self) -> bool:
+        """
+        Whether a trigger can be read as free text that ends with its first character, and then the rest of it.
+        """
+
+    @property
+    def firsts(self) -> list[int]:
+        """The first characters of triggers, as code points, ascending."""
+
+    @property
+    def reached(self) -> list[int]:
+        """The triggers, by number, that a text can go on to."""
+
 class RulePrograms:
     """
     Rules of expressions as flat words, see native/rules/rule_programs.hpp.
     """
 
-    def __init__(self, words: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], names: Sequence[str], root: int) -> None:
-        """Of `names` the defined ones come first; `root` is a number of one."""
+    def __init__(self, words: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], names: Sequence[str], root: int, searches: Sequence[tuple[TextSearch, Sequence[int], Sequence[int], int]] = []) -> None:
+        """
+        Of `names` the defined ones come first; `root` is a number of one. Each search is one, with the numbers of the rules of its triggers and of its free text, or -1.
+        """
+
+    @property
+    def has_searches(self) -> bool:
+        """Whether some are rules of a TextSearch, which the words do not say."""
 
     @property
     def words(self) -> Annotated[NDArray[numpy.int64], dict(shape=(None,))]: ...

@@ -29,6 +29,7 @@ from psc.compiler.expressions.expression import (
     Repeat,
     Sequence,
 )
+from psc.compiler.expressions.text_search import FREE_TEXT, SearchedText
 from psc.errors import GrammarError
 from psc.support.cached_property import cached_property
 
@@ -39,6 +40,10 @@ _CHOICE: Final = 3
 _REPEAT: Final = 4
 _REFERENCE: Final = 5
 _AUTOMATON: Final = 6
+MANY_TRIGGERS: Final = (
+    "free text with this many triggers is no grammar that can be printed or changed, only one that is compiled; have fewer triggers"
+)
+"""Why a grammar of which some rules are a search's has no words."""
 _MAX_COUNT: Final = 2**62
 """Higher counts are as good as this: all are above the limit."""
 
@@ -61,6 +66,8 @@ class RulePrograms(Mapping[str, Expression]):
         self.words: list[int] = []
         self.offsets = [0]
         """Per rule where its words begin, and one more."""
+        self._searches: dict[_core.TextSearch, dict[int, int]] = {}
+        """Per search the numbers of the rules that are its triggers and its free text."""
         self._number = {name: i for i, name in enumerate(self.names)}
 
     @classmethod
@@ -99,6 +106,8 @@ class RulePrograms(Mapping[str, Expression]):
     def write(self, expression: Expression) -> None:
         """Writes a whole expression."""
         words = self.words
+        if isinstance(expression, SearchedText):
+            self._searches.setdefault(expression.search, {})[expression.which] = len(self.offsets) - 1
         todo: list[Expression | tuple[int, ...]] = [expression]
         while todo:
             item = todo.pop()
@@ -133,6 +142,15 @@ class RulePrograms(Mapping[str, Expression]):
     def arrays(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """Words and offsets, int64."""
         return np.array(self.words, np.int64), np.array(self.offsets, np.int64)
+
+    def searches(self) -> list[tuple[_core.TextSearch, list[int], list[int], int]]:
+        """The searches of rules: each with the rules of its triggers, of their first characters, and of free text, or -1."""
+        found = []
+        for search, rules in self._searches.items():
+            triggers = [rules.get(i, -1) for i in range(search.n_triggers)]
+            firsts = [rules.get(search.n_triggers + i, -1) for i in range(len(search.firsts))]
+            found.append((search, triggers, firsts, rules.get(FREE_TEXT, -1)))
+        return found
 
     def __getitem__(self, name: str) -> Expression:
         number = self._number[name]
@@ -181,6 +199,8 @@ class NativeRules(Mapping[str, Expression]):
                 "a schema with members in any order, more than eight in one object, or of more than ten items that must differ, "
                 "is no grammar that can be printed or changed: only GrammarCompiler takes it, as it is or in a structural tag"
             )
+        if self.native.has_searches:
+            raise GrammarError(MANY_TRIGGERS)
         words, offsets = self._words
         return read_expression(words[offsets[number] : offsets[number + 1]], self._names)
 
@@ -205,7 +225,7 @@ def native_rules(rules: Mapping[str, Expression], root: str) -> _core.RuleProgra
         return rules.native
     programs = RulePrograms.of(rules)
     number = programs.number(root)
-    return _core.RulePrograms(*programs.arrays(), programs.names, number)
+    return _core.RulePrograms(*programs.arrays(), programs.names, number, programs.searches())
 
 
 def read_expression(words: Iterable[int], names: Many[str] = ()) -> Expression:

@@ -1,14 +1,17 @@
 // Rules to terminals and productions, and from there to the tables that know no vocabulary.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/tuple.h>
 
 #include "python/bindings.hpp"
 #include "python/interpreter_lock.hpp"
 #include "rules/joined_rules.hpp"
 #include "rules/lowering.hpp"
 #include "rules/normal_form.hpp"
+#include "rules/text_search.hpp"
 #include "terminals/automaton.hpp"
 #include "terminals/nfa.hpp"
+#include "text/token_symbols.hpp"
 
 namespace psc {
 
@@ -127,20 +130,81 @@ static const LoweredRules& lowered(const LoweredRules& l) {
     return l;
 }
 
+static void check_rule(const RulePrograms& rules, Word rule) {
+    if (rule < -1 || rule >= rules.n_defined()) throw std::invalid_argument("the number of a rule is out of range");
+}
+
+// Each with the rules of its triggers, of their first characters, and of its free text.
+using Searches = std::vector<std::tuple<const TextSearch*, std::vector<Word>, std::vector<Word>, Word>>;
+
+static void bind_text_search(nb::module_& m) {
+    nb::class_<TextSearch>(m, "TextSearch", "Free text until one of many triggers, see native/rules/text_search.hpp.")
+        .def(
+            "__init__",
+            [](TextSearch* self, const std::vector<nb::str>& triggers, const std::vector<nb::str>& excluded,
+               const std::vector<std::tuple<Word, Word, Word, Word>>& tokens, std::size_t max_states, std::size_t max_arcs) {
+                std::vector<std::u32string> all, others;
+                for (const nb::str& text : triggers) all.push_back(to_code_points(text));
+                for (const nb::str& text : excluded) others.push_back(to_code_points(text));
+                std::vector<TextSearch::Token> spelled;
+                for (const auto& [text, before, after, symbol] : tokens) {
+                    const bool fits = text >= 0 && static_cast<std::size_t>(text) < all.size() && 0 <= before && before < after &&
+                                      static_cast<std::size_t>(after) <= all[static_cast<std::size_t>(text)].size();
+                    if (!fits || symbol < kFirstSymbol || symbol >= kAfterSymbols)
+                        throw std::invalid_argument("a token is out of range");
+                    spelled.push_back({text, before, after, symbol});
+                }
+                const WithoutInterpreterLock release;
+                new (self) TextSearch(all, others, spelled, {max_states, max_arcs});
+            },
+            "triggers"_a, "excluded"_a, "tokens"_a, "max_states"_a, "max_arcs"_a,
+            "Texts that are not empty; `tokens`: (trigger, position before, position behind, symbol) of special tokens whose names "
+            "are "
+            "in triggers.")
+        .def_prop_ro(
+            "n_triggers", [](const TextSearch& s) { return s.n_triggers(); }, "How many triggers there are.")
+        .def_prop_ro(
+            "separable", [](const TextSearch& s) { return s.separable(); },
+            "Whether a trigger can be read as free text that ends with its first character, and then the rest of it.")
+        .def_prop_ro(
+            "firsts", [](const TextSearch& s) { return std::vector<Word>(s.firsts().begin(), s.firsts().end()); },
+            "The first characters of triggers, as code points, ascending.")
+        .def_prop_ro(
+            "reached", [](const TextSearch& s) { return s.reached(); }, "The triggers, by number, that a text can go on to.");
+}
+
 static void bind_rule_programs(nb::module_& m) {
     nb::class_<RulePrograms>(m, "RulePrograms", "Rules of expressions as flat words, see native/rules/rule_programs.hpp.")
         .def(
             "__init__",
-            [](RulePrograms* self, Longs words, Longs offsets, std::vector<std::string> names, Word root) {
+            [](RulePrograms* self, Longs words, Longs offsets, std::vector<std::string> names, Word root,
+               const Searches& searches) {
                 RulePrograms rules{to_vector(words), to_vector(offsets), {}, {root}, {}, {}};
                 for (const std::string& name : names) rules.names.push_back(name);
                 {
                     const WithoutInterpreterLock release;
                     rules.check();
+                    for (const auto& [search, of_triggers, of_firsts, of_text] : searches) {
+                        if (of_triggers.size() != search->n_triggers() || of_firsts.size() != search->firsts().size())
+                            throw std::invalid_argument("a search has a rule, or -1, for each trigger and first character");
+                        for (const Word rule : of_triggers) check_rule(rules, rule);
+                        for (const Word rule : of_firsts) check_rule(rules, rule);
+                        check_rule(rules, of_text);
+                        rules.labelled.push_back(search->labelled({of_triggers, of_firsts, of_text}));
+                    }
                 }
                 new (self) RulePrograms(std::move(rules));
             },
-            "words"_a, "offsets"_a, "names"_a, "root"_a, "Of `names` the defined ones come first; `root` is a number of one.")
+            "words"_a, "offsets"_a, "names"_a, "root"_a, "searches"_a = Searches{},
+            "Of `names` the defined ones come first; `root` is a number of one. Each search is one, with the numbers of the rules "
+            "of "
+            "its triggers and of its free text, or -1.")
+        .def_prop_ro(
+            "has_searches",
+            [](const RulePrograms& r) {
+                return std::any_of(r.labelled.begin(), r.labelled.end(), [](const auto& a) { return a.decides; });
+            },
+            "Whether some are rules of a TextSearch, which the words do not say.")
         .def_prop_ro(
             "words", [](const RulePrograms& r) { return to_array(std::vector(r.words)); }, nb::rv_policy::reference)
         .def_prop_ro(
@@ -175,6 +239,7 @@ static void bind_rule_programs(nb::module_& m) {
 
 void bind_lowering(nb::module_& m) {
     bind_normal_form(m);
+    bind_text_search(m);
     bind_rule_programs(m);
     using Release = nb::call_guard<WithoutInterpreterLock>;
     nb::class_<LoweredRules>(m, "LoweredRules", "Rules of expressions as terminals and productions.")

@@ -26,6 +26,11 @@ GrammarAnalysis::GrammarAnalysis(const RulePrograms& programs, const TerminalLim
     const std::size_t n = names_.size();
     cuts_.resize(n);
     bodies_.resize(n);
+    alone_.resize(n);
+    for (const LabelledAutomaton& automaton : programs.labelled)
+        if (automaton.decides)
+            for (const auto& rules : automaton.matches)
+                for (const Rule rule : rules) alone_[rule.index()] = 1;
     add_rules();
     if (undefined_) return;
     inlined_.resize(names_.size());
@@ -103,6 +108,12 @@ Expression GrammarAnalysis::read(Rule rule) {
                 case RulePrograms::automaton: {
                     const auto arcs = static_cast<std::size_t>(program[at++]);
                     take_words(n + 4 * arcs);
+                    if (alone_[rule.index()]) {  // a state that is not reached keeps the node apart from all equal ones
+                        words.insert(words.begin() + static_cast<std::ptrdiff_t>(n), 0);
+                        words.insert(words.end(), {static_cast<Word>(n), rule.v, rule.v, static_cast<Word>(n)});
+                        stack.push_back(graph.automaton(std::span(words).first(n + 1), std::span(words).subspan(n + 1)));
+                        break;
+                    }
                     stack.push_back(graph.automaton(std::span(words).first(n), std::span(words).subspan(n)));
                     break;
                 }
@@ -227,7 +238,9 @@ void GrammarAnalysis::make_inline(Rule rule) {
 std::optional<Expression> GrammarAnalysis::expanded(Expression node) {
     if (!graph.refers(node)) return node;
     if (graph.kind(node) == Kind::reference) {
-        const Maybe<Expression> rule = inlined_[graph.rule(node).index()];
+        const Rule of = graph.rule(node);
+        if (of.index() < alone_.size() && alone_[of.index()]) return std::nullopt;
+        const Maybe<Expression> rule = inlined_[of.index()];
         return rule ? std::optional(*rule) : std::nullopt;
     }
     if (const auto cached = expanded_.find(node.v); cached != expanded_.end()) return cached->second;

@@ -76,6 +76,7 @@ private:
     std::vector<Maybe<Expression>> inlined_;  // per rule
     std::vector<char> empty_rules_;           // per rule, whether it may be empty
     std::vector<char> stays_;                 // per rule, whether it is never a terminal
+    std::vector<char> alone_;                 // per rule, whether it is a terminal that is no part of another
     std::vector<Rule> rules_, to_read_;
     std::vector<Expression> stack_;  // of read(), as are the words
     std::vector<Word> words_;

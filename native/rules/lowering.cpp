@@ -434,7 +434,7 @@ TerminalPrograms LoweredRules::programs() const {
     std::vector<char> written(labelled.size());
     for (std::size_t t = 0; t < terminals.size(); ++t) {
         if (!terminals[t].number) continue;
-        if (!labels[t] || of_label[labels[t]->automaton].size() < 2) {
+        if (!labels[t] || (of_label[labels[t]->automaton].size() < 2 && !labelled[labels[t]->automaton].decides)) {
             programs.add(graph, terminals[t].expression);
             continue;
         }

@@ -35,6 +35,8 @@ struct LabelledAutomaton {
     };
     std::vector<Arc> arcs;                   // ascending; those of a state are disjoint
     std::vector<std::vector<Rule>> matches;  // per state, the rules that match there
+    // Whether the rules' own words do not say what they match: each of them is a terminal by itself then, and no part of another.
+    bool decides = false;
 };
 
 // Rules of members in any order, in the form of lr/free_order_states.hpp. None of them becomes a terminal.

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, SupportsIndex, Unpack
 
+from psc.compiler.expressions.words import MANY_TRIGGERS, native_rules
 from psc.compiler.frontends.front_end import UNNAMED, Imports, RefusedTextError, check_text
 from psc.compiler.frontends.registry import combined, front_end
 from psc.compiler.frontends.request import GrammarKey, GrammarRequest
@@ -342,9 +343,12 @@ class Grammar:
 
         Raises:
             GrammarError: it matches no text, exceeds a limit, or counts tokens; or productions cannot say all of it, as where
-                more than eight members come in any order.
+                more than eight members come in any order, or free text has hundreds of triggers.
         """
         self.parsed.require_productions()
+        rules = self.parsed.linked_rules
+        if rules is not None and native_rules(rules.rules, rules.root).has_searches:
+            raise GrammarError(f"{self.origin}: {MANY_TRIGGERS}")
         return self.parsed.cfg
 
     def tables(self, *, store: Store | None = None) -> GrammarTables:

@@ -11,7 +11,6 @@ import json
 import re
 from typing import Final, NamedTuple
 
-from psc._core import stop_if_cancelled
 from psc.compiler.frontends.llguidance.source import Source
 
 
@@ -64,7 +63,6 @@ def tokens_of(source: Source) -> list[Token]:
     tokens: list[Token] = []
     at = 0
     while at < len(text):
-        stop_if_cancelled()
         match = TOKEN.match(text, at)
         assert match is not None
         kind, found = str(match.lastgroup), match.group()

@@ -21,8 +21,8 @@ from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import Final
 
-from psc.compiler.expressions.expression import EMPTY, NOTHING, Choice, Expression, Reference, Repeat, RuleSet, Sequence
-from psc.compiler.expressions.free_text import free_text, text_into_marker, text_until_end, text_until_trigger
+from psc.compiler.expressions.expression import EMPTY, Choice, Expression, Reference, Repeat, RuleSet, Sequence
+from psc.compiler.expressions.free_text import free_text
 from psc.compiler.expressions.joined_rules import Part, UnreadPart, joined
 from psc.compiler.expressions.markers import Marker
 from psc.compiler.expressions.tokens import token_set
@@ -32,6 +32,7 @@ from psc.compiler.frontends.lookup import find_grammar
 from psc.compiler.frontends.request import GrammarRequest
 from psc.compiler.frontends.structural_tag import formats
 from psc.compiler.frontends.structural_tag.formats import Format, TagFormat, TokenFormat
+from psc.compiler.frontends.structural_tag.free_texts import FreeTexts, Tail
 from psc.compiler.frontends.structural_tag.parameter_styles import parameter_rules
 from psc.compiler.frontends.structural_tag.reader import SchemaInDocument, TagInDocument
 from psc.compiler.frontends.structural_tag.refusals import behind, made_behind, refuse, shortened, shown
@@ -48,19 +49,6 @@ _Rule = Callable[[], Reference]
 
 
 @dataclass(frozen=True)
-class _Tail:
-    """The ends of the tag that a format closes."""
-
-    ends: tuple[Marker, ...]
-    may_stop: bool
-
-    def expression(self) -> Expression:
-        """Any of them."""
-        options = [end.expression() for end in self.ends]
-        return Choice((*options, EMPTY)) if self.may_stop else options[0] if len(options) == 1 else Choice(tuple(options))
-
-
-@dataclass(frozen=True)
 class _Surroundings:
     """What is around a format: the nearest tag, and what is to follow."""
 
@@ -68,7 +56,7 @@ class _Surroundings:
     """Texts that end the tag, which free text has not."""
     end_tokens: tuple[int, ...] = ()
     """Tokens that end it, which are none of those that are free."""
-    tail: _Tail | None = None
+    tail: Tail | None = None
     """The ends that the format is written with."""
     begin: str | TokenFormat = ""
     """What the tag begins with, for messages: the name of a tool is in it."""
@@ -111,7 +99,7 @@ class _Writer:
         self._rules: dict[str, Expression] = {}
         self._todo: list[tuple[str, Callable[[], Expression]]] = []
         """Rules that are referred to, and what writes them."""
-        self._texts: dict[object, Reference] = {}
+        self._free = FreeTexts(self._rules)
         self._parts: dict[object, str] = {}
 
     def write(self, root: Format, path: str) -> dict[str, Expression]:
@@ -230,8 +218,8 @@ class _Writer:
         if form.max_tokens is not None:
             return around.closed(self._counted_text(form, form.max_tokens, path, around))
         if around.tail is not None:
-            return self._text_until_end(excludes, around.tail, form.max_chars)
-        return self._free_text((*around.ends, *excludes), form.max_chars)
+            return self._free.until_end(excludes, around.tail, form.max_chars)
+        return self._free.without((*around.ends, *excludes), form.max_chars)
 
     def _counted_text(self, form: formats.AnyTextFormat, most_tokens: int, path: str, around: _Surroundings) -> Expression:
         """Free text of some tokens at most, apart from the end behind it: a token that begins with the end is not counted."""
@@ -274,7 +262,7 @@ class _Writer:
             )
         texts = tuple([end.text for end in ends if end.text])
         end_tokens = tuple([token for end in ends if not end.text for _, token, _ in end.tokens])
-        around = _Surroundings(texts, end_tokens, _Tail(ends, "" in given) if ends else None, tag.begin)
+        around = _Surroundings(texts, end_tokens, Tail(ends, "" in given) if ends else None, tag.begin)
         return self._reference(tag.content, f"{path}.content", around)
 
     def _tags(self, tags: Iterable[TagFormat], path: str) -> list[tuple[Marker, TagFormat, str]]:
@@ -286,11 +274,12 @@ class _Writer:
 
     def _triggered_tags(self, form: formats.TriggeredTagsFormat, path: str, around: _Surroundings) -> Expression:
         of: dict[str, list[tuple[Marker, _Rule]]] = {trigger: [] for trigger in form.triggers}
+        sizes = sorted(set(map(len, of)))
         for begin, tag, tag_path in self._tags(form.tags, path):
             where = f"{tag_path}.begin"
             if isinstance(tag.begin, TokenFormat):
                 refuse(where, "must be a text here; Tags in triggered_tags must have a string begin, not a token format")
-            fitting = [trigger for trigger in of if tag.begin.startswith(trigger)]
+            fitting = [trigger for size in sizes if (trigger := tag.begin[:size]) in of]
             if not fitting:
                 refuse(where, f"{shown(tag.begin)} begins with none of the triggers ({', '.join(map(shown, [*of][:5]))})")
             if len(fitting) > 1:
@@ -325,29 +314,14 @@ class _Writer:
             stop_after_first: whether it ends behind what follows a marker.
             close: whether the ends of the tag are to be read behind that; else that has read them.
         """
-        triggers = tuple([self._tokens.marker(text) for text in of])
-        texts, own = tuple(of), _distinct(excludes)
-        excluded = (*around.ends, *own)
-        free = (
-            self._free_text((*excluded, *texts), None)
-            if around.tail is None
-            else self._text_until_end((*own, *texts), around.tail, None)
-        )
+        markers, own = tuple([self._tokens.marker(text) for text in of]), _distinct(excludes)
+        triggers = self._free.triggers(markers, (*around.ends, *own), sum([1 for options in of.values() if options]))
+        free = self._free.beside(triggers) if around.tail is None else self._free.until_end((*own, *of), around.tail, None)
         bodies = [[(begin, rule()) for begin, rule in options] for options in of.values()]
         first = Choice(tuple([Sequence((begin.expression(), body)) for options in bodies for begin, body in options]))
         if at_least_one and stop_after_first:
             return around.closed(first)
-        segments: list[Expression] = []
-        for number, (text, options) in enumerate(zip(texts, bodies, strict=True)):
-            if not options:
-                continue
-            size = len(text)
-            rest = Choice(tuple([Sequence((begin.after(size).expression(), body)) for begin, body in options]))
-            segments.append(Sequence((self._text_until_trigger(excluded, triggers, number), rest)))
-            for begin, body in options:
-                if any(a < size < b for a, _, b in begin.tokens):
-                    segments.append(Sequence((self._text_into_marker((*excluded, *texts), begin, size), body)))
-        segment = Choice(tuple(segments))
+        segment = self._free.segments(triggers, bodies)
         if stop_after_first:
             return Choice((free, around.closed(segment) if close else segment))
         after = Sequence((Repeat(segment, 0, None), free))
@@ -402,39 +376,6 @@ class _Writer:
         separator = self._tokens.marker(form.separator).expression()
         some = Sequence((one, Repeat(Sequence((separator, one)), 0, None)))
         return some if form.at_least_one else Choice((EMPTY, some))
-
-    # Free text: a rule of its own each, so that what stands beside does not become one terminal with it.
-
-    def _free_text(self, excluded: tuple[str, ...], most: int | None) -> Expression:
-        excluded = tuple(sorted(set(excluded)))
-        return self._text("text", (excluded, most), lambda: free_text(excluded, most))
-
-    def _text_until_end(self, excluded: tuple[str, ...], tail: _Tail, most: int | None) -> Expression:
-        name, key = f"text until {tail.ends[0].text!r}", (excluded, tail, most)
-        return self._text(name, key, lambda: text_until_end(excluded, tail.ends, may_stop=tail.may_stop, most=most))
-
-    def _text_until_trigger(self, excluded: tuple[str, ...], triggers: tuple[Marker, ...], number: int) -> Expression:
-        key = excluded, triggers, number
-        return self._text(f"text until {triggers[number].text!r}", key, lambda: text_until_trigger(excluded, triggers, number))
-
-    def _text_into_marker(self, excluded: tuple[str, ...], marker: Marker, size: int) -> Expression:
-        key = excluded, marker, size
-        return self._text(f"text until {marker.text!r}", key, lambda: text_into_marker(excluded, marker, size))
-
-    def _text(self, name: str, key: object, made: Callable[[], Expression]) -> Expression:
-        written = self._texts.get((name, key))
-        if written is None:
-            expression = made()
-            if expression == NOTHING:
-                return NOTHING
-            free = name
-            number = 1
-            while free in self._rules:
-                number += 1
-                free = f"{name} ({number})"
-            self._rules[free] = expression
-            written = self._texts[name, key] = Reference(free)
-        return written
 
 
 @cache  # which takes as long as all the rest, and documents that name a grammar come again and again
