@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path, PurePosixPath
@@ -303,30 +304,47 @@ class Registry:
             file = self._transport.read(SIGNED_INDEX_PATH, 2 * MAX_INDEX_BYTES)
             if file is None:
                 raise RegistryError(f"{origin}: there is no signed index, and a signature is required; push with --sign")
-            index = self._required.open(file.data, origin=origin)
-            self._remember(index, origin)
+            index, key_id = self._required.opened_by(file.data, origin=origin)
+            self._remember(index, key_id, origin)
             self._signed = (time.monotonic(), index)
             return index
 
-    def _remember(self, index: SignedIndex, origin: str) -> None:
+    def _remember(self, index: SignedIndex, key_id: str, origin: str) -> None:
+        """Notes the version of an index for the registry and the key that signed it.
+
+        An index is held against the versions that any of the keys trusted has signed: with one more key nothing is forgotten.
+
+        Raises:
+            RegistryError: a newer one was seen before.
+        """
         assert self._required is not None
         folder = self._memory if self._memory is not None else default_store().root / "seen"
-        signers = ",".join(sorted(self._required.key_ids))
-        file = folder / f"{hashlib.sha256(f'{self.url} {signers}'.encode()).hexdigest()}.json"
-        seen = read_whole(file, MAX_REFERENCE_BYTES)
-        newest = -1
-        if seen is not None:
-            said = parse_json(seen, str(file), MAX_REFERENCE_BYTES)
-            newest = said.get("version", -1) if isinstance(said, dict) else -1
-            if type(newest) is not int:
-                raise RegistryError(f"{file}: malformed; remove it to trust {self.url} anew")
+        address = canonical_address(self.url)
+        by_set = ",".join(sorted(self._required.key_ids))  # as it was noted by earlier versions of psc
+        seen = {
+            path: self._seen_in(path) for path in (_seen_file(folder, address, signer) for signer in self._required.key_ids)
+        } | {path: self._seen_in(path) for path in [_seen_file(folder, self.url, by_set)]}
+        newest = max(seen.values())
         if index.version < newest:
+            files = " and ".join(str(path) for path, version in seen.items() if version > index.version)
             raise RegistryError(
                 f"{origin}: version {index.version}, but version {newest} was seen here before: an old index is played back, or "
-                f"the registry was begun anew; in the latter case remove {file}"
+                f"the registry was begun anew; in the latter case remove {files}"
             )
-        if index.version > newest:
-            write_whole(file, json.dumps({"registry": self.url, "version": index.version}).encode() + b"\n")
+        file = _seen_file(folder, address, key_id)
+        if index.version > seen[file]:
+            write_whole(file, json.dumps({"registry": address, "version": index.version}).encode() + b"\n")
+
+    def _seen_in(self, file: Path) -> int:
+        """The version that a file notes; -1 where it is not there."""
+        seen = read_whole(file, MAX_REFERENCE_BYTES)
+        if seen is None:
+            return -1
+        said = parse_json(seen, str(file), MAX_REFERENCE_BYTES)
+        version = said.get("version", -1) if isinstance(said, dict) else -1
+        if type(version) is not int:
+            raise RegistryError(f"{file}: malformed; remove it to trust {self.url} anew")
+        return version
 
     def _sign(self, signer: Signer, pushed: Sequence[Reference]) -> None:
         """Adds to the signed index, again and again until they are in it: others may be adding at the same time."""
@@ -346,3 +364,19 @@ class Registry:
             except ChangedError:
                 time.sleep(0.01 * 2 ** min(attempt, 6))
         raise RegistryError(f"{origin}: others kept changing the signed index; push again")
+
+
+def canonical_address(url: str) -> str:
+    """One spelling for the ways to write an address: a folder's real path; scheme and host in lower case, no default port."""
+    scheme, separator, rest = url.partition("://")
+    if not separator or scheme.lower() == "file":
+        path = unquote(urlsplit(url).path) if separator else url
+        return f"file://{os.path.realpath(os.path.expanduser(path))}"
+    host, _, path = rest.partition("/")
+    parts = [part for part in path.split("/") if part not in ("", ".")]
+    default = {"http": ":80", "https": ":443"}.get(scheme.lower(), "\0")
+    return "/".join([f"{scheme.lower()}://{host.lower().rpartition('@')[2].removesuffix(default).removesuffix('.')}", *parts])
+
+
+def _seen_file(folder: Path, address: str, signer: str) -> Path:
+    return folder / f"{hashlib.sha256(f'{address} {signer}'.encode()).hexdigest()}.json"

@@ -155,7 +155,11 @@ class TrustedKeys:
         return self if other is None else TrustedKeys([*self._keys.values(), *other._keys.values()])
 
     def open(self, data: bytes, *, origin: str) -> SignedIndex:
-        """The signed content of an envelope.
+        """The signed content of an envelope. Raises RegistryError as `opened_by`."""
+        return self.opened_by(data, origin=origin)[0]
+
+    def opened_by(self, data: bytes, *, origin: str) -> tuple[SignedIndex, str]:
+        """The signed content of an envelope, and the id of the key that signed it.
 
         Raises:
             RegistryError: it is malformed, or none of these keys has signed it.
@@ -171,7 +175,7 @@ class TrustedKeys:
                         key.verify(signature, message)
                     except InvalidSignature:
                         continue
-                    return SignedIndex.decode(payload, origin=origin)
+                    return SignedIndex.decode(payload, origin=origin), key_id
         said = ", ".join(i[:12] + "…" for i, _ in signatures) or "nobody"
         raise RegistryError(f"{origin}: the signature is not that of a key required (signed by {said})")
 

@@ -93,6 +93,8 @@ class _Finder:
         self._on_tokenizer = on_tokenizer
         self._declared: dict[str, TokenizerTable] = {t.name.value: t for t in reversed(file.tokenizers)}
         self._loaded: dict[tuple[str, object], TokenizerInput | None] = {}
+        self._of_name: dict[str, tuple[TokenizerInput, str, int]] = {}
+        self._clashing: set[tuple[str, str]] = set()
 
     def jobs(self) -> list[Job]:
         jobs: list[Job] = []
@@ -100,7 +102,7 @@ class _Finder:
         for table in self._file.tables:
             for job in self._of_table(table):
                 other = first.setdefault(job.name, job)
-                if other is not job:
+                if other is not job and job.tokenizer is other.tokenizer:  # two of one name are reported by themselves
                     self._file.problem(
                         job.line,
                         f"{job.name} is what the job of line {other.line} writes already; give one of them another name, by "
@@ -113,7 +115,8 @@ class _Finder:
     def _of_table(self, table: JobsTable) -> list[Job]:
         excluded = {path for written in table.exclude for path in (written.value, *self._matches(written.value))}
         grammars = self._grammars(table, excluded)
-        tokenizers = self._tokenizers(table, excluded)
+        names_tokens = any(grammar.request is not None and grammar.request.names_tokens for grammar, _ in grammars)
+        tokenizers = self._tokenizers(table, excluded, names_tokens=names_tokens)
         return [
             Job(grammar, tokenizer, table.priority, table.memory_limit, table.time_limit, table.pieces, line)
             for grammar, line in grammars
@@ -164,7 +167,7 @@ class _Finder:
             self._file.problem(written.line, str(e))
             return None
 
-    def _tokenizers(self, table: JobsTable, excluded: set[str]) -> list[TokenizerInput]:
+    def _tokenizers(self, table: JobsTable, excluded: set[str], *, names_tokens: bool) -> list[TokenizerInput]:
         found: dict[str, TokenizerInput] = {}
         for written in table.tokenizers:
             for spec in [written.value] if written.value in self._declared else self._expanded(written, excluded):
@@ -172,8 +175,29 @@ class _Finder:
                     continue
                 tokenizer = self._tokenizer(Written(spec, written.line))
                 if tokenizer is not None:
-                    found[spec] = tokenizer
-        return list(found.values())
+                    found[spec] = self._one_of_its_name(tokenizer, spec, written.line, names_tokens=names_tokens)
+        return list({id(tokenizer): tokenizer for tokenizer in found.values()}.values())
+
+    def _one_of_its_name(self, tokenizer: TokenizerInput, spec: str, line: int, *, names_tokens: bool) -> TokenizerInput:
+        """The tokenizer, or the one before of the same name if artifacts are the same for both; else they are a problem, said once.
+
+        Args:
+            tokenizer: the tokenizer.
+            spec: as the jobs file has it.
+            line: of the jobs file.
+            names_tokens: whether a grammar may name tokens: then they must be the same in special and stop tokens and size, too.
+        """
+        other, before, before_line = self._of_name.setdefault(tokenizer.name, (tokenizer, spec, line))
+        if other is tokenizer or _same(other.info, tokenizer.info, names_tokens=names_tokens):
+            return other
+        if (before, spec) not in self._clashing:
+            self._clashing.add((before, spec))
+            self._file.problem(
+                line,
+                f"{spec} and {before} (line {before_line}) are different tokenizers of one name, {tokenizer.name!r}, which their "
+                f'artifacts would share; give one another name: [[tokenizer]] with name = "…" and spec = "{spec}"',
+            )
+        return tokenizer
 
     def _tokenizer(self, written: Written[str]) -> TokenizerInput | None:
         declared = self._declared.get(written.value)
@@ -239,6 +263,13 @@ def _read(name: str, label: str, file: GrammarFile, table: JobsTable, schema_set
     except GrammarError as e:
         return NamedGrammar(name, label, None, str(e))
     return NamedGrammar(name, label, request, None)
+
+
+def _same(one: TokenizerInfo | None, other: TokenizerInfo | None, *, names_tokens: bool) -> bool:
+    """Whether artifacts for one serve the other; not where one could not be loaded."""
+    if one is None or other is None:
+        return False
+    return one.tokens_fingerprint == other.tokens_fingerprint if names_tokens else one.fingerprint == other.fingerprint
 
 
 def _tokenizer_name(spec: str) -> str:

@@ -16,6 +16,7 @@ from collections.abc import Callable, Hashable, Iterable
 from collections.abc import Sequence as Many
 from typing import TypeVar
 
+from psc._core import stop_if_cancelled
 from psc.compiler.expressions.expression import EMPTY, NOTHING, Automaton, Expression
 from psc.errors import ResourceLimitError
 
@@ -43,6 +44,7 @@ def explored(
     numbers, states = {start: 0}, [start]
     arcs: list[list[Arc]] = []
     for state in states:  # which grows
+        stop_if_cancelled()
         own: list[Arc] = []
         before: _State | None = None
         for first, last, target in leaving(state):

@@ -171,10 +171,9 @@ class CfgTables(GrammarTables):
     @cached_property
     def early_warnings(self) -> tuple[str, ...]:
         reader = front_end(self._cfg.language)
-        edges = reader.edge_warnings(self._cfg)
-        if edges and reader.is_bundled(self._cfg.source):
-            edges = ()
-        return (*([self.conflicts] if self.conflicts else []), *edges)
+        if reader.is_bundled(self._cfg.source):
+            return ()
+        return (*([self.conflicts] if self.conflicts else []), *reader.edge_warnings(self._cfg))
 
     @property
     def are_made(self) -> bool:

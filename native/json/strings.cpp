@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "base/cancellation.hpp"
 #include "base/errors.hpp"
 
 namespace psc {
@@ -221,7 +222,9 @@ TextAutomaton quoted(const TextAutomaton& inner) {
     out.arcs = {{kQuote, kQuote, 1}};
     out.accepts = {0};
     const Word end = inner.size() + 1;
+    CancellationWatch watch;
     for (Word s = 0; s < inner.size(); ++s) {
+        watch.step();
         bool closing = inner.accepts[static_cast<std::size_t>(s)] != 0;
         const auto close = [&] {
             if (std::exchange(closing, false)) out.arcs.push_back({kQuote, kQuote, end});

@@ -1,5 +1,7 @@
 #include "rules/rule_programs.hpp"
 
+#include "base/cancellation.hpp"
+
 #include <limits>
 #include <stdexcept>
 
@@ -20,6 +22,7 @@ void RulePrograms::check() const {
     if (offsets.empty() || offsets.front() != 0 || offsets.back() != n) malformed("offsets");
     if (names.size() >= static_cast<std::size_t>(std::numeric_limits<Word>::max())) malformed("too many names");
     if (names.size() + 1 < offsets.size() || root.v < 0 || root.index() >= names.size()) malformed("names");
+    CancellationWatch watch;
     for (std::size_t r = 0; r + 1 < offsets.size(); ++r) {
         if (offsets[r] > offsets[r + 1] || offsets[r + 1] > n) malformed("offsets");
         std::int64_t depth = 0, at = offsets[r];
@@ -34,6 +37,7 @@ void RulePrograms::check() const {
             return w;
         };
         while (at < end) {
+            watch.step();
             switch (take()) {
                 case text:
                     for (std::int64_t k = below(n + 1); k > 0; --k) below(kLastCodePoint + 1);

@@ -34,8 +34,10 @@ void reference(Words& to, Rule rule) {
 void automaton(Words& to, const TextAutomaton& a) {
     to.insert(to.end(), {RulePrograms::automaton, a.size(), static_cast<std::int64_t>(a.arcs.size())});
     to.insert(to.end(), a.accepts.begin(), a.accepts.end());
+    CancellationWatch watch;
     for (Word s = 0; s < a.size(); ++s)
         for (Word i = a.offsets[static_cast<std::size_t>(s)]; i < a.offsets[static_cast<std::size_t>(s) + 1]; ++i) {
+            watch.step();
             const auto& arc = a.arcs[static_cast<std::size_t>(i)];
             to.insert(to.end(), {s, arc.first, arc.last, arc.to});
         }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/cancellation.hpp"
+
 namespace psc {
 
 Word TextAutomaton::step(Word state, Word code_point) const {
@@ -24,7 +26,9 @@ void TextAutomaton::add_arc(Word first, Word last, Word to) {
         arcs.push_back({first, last, to});
 }
 
+// Every pass that makes an automaton owns it, so here it can be called off.
 void TextAutomaton::add_state(bool accepts_here) {
+    stop_if_cancelled();
     offsets.push_back(static_cast<Word>(arcs.size()));
     accepts.push_back(accepts_here);
 }
@@ -77,17 +81,21 @@ TextLengths lengths_of(const TextAutomaton& a) {
     TextLengths lengths{std::vector<Word>(n, -1), std::vector<Word>(n, -1)};
     std::vector<Word> queue;
     queue.reserve(n);
+    CancellationWatch watch;
     for (std::size_t s = 0; s < n; ++s)
         if (a.accepts[s]) {
             lengths.least[s] = 0;
             queue.push_back(static_cast<Word>(s));
         }
-    for (std::size_t i = 0; i < queue.size(); ++i)
-        for (Word source : sources[static_cast<std::size_t>(queue[i])])
+    for (std::size_t i = 0; i < queue.size(); ++i) {
+        const auto before = sources[static_cast<std::size_t>(queue[i])];
+        watch.step(1 + before.size());
+        for (Word source : before)
             if (lengths.least[source] < 0) {
                 lengths.least[source] = lengths.least[queue[i]] + 1;
                 queue.push_back(source);
             }
+    }
     // A live state has a longest text once all live states that it leads to have one.
     std::vector<Word> open(n, 0), longest(n, 0);
     for (Word s : queue)
@@ -99,6 +107,7 @@ TextLengths lengths_of(const TextAutomaton& a) {
     for (std::size_t i = 0; i < known.size(); ++i) {
         const Word s = known[i];
         lengths.most[s] = longest[s];
+        watch.step(1 + sources[static_cast<std::size_t>(s)].size());
         for (Word source : sources[static_cast<std::size_t>(s)]) {
             longest[source] = std::max(longest[source], longest[s] + 1);
             if (--open[source] == 0) known.push_back(source);

@@ -22,6 +22,7 @@ public:
         PairMap known;
         std::vector<Word> first_block(a.size());
         for (Word s = 0; s < a.size(); ++s) {
+            watch_.step();
             if (lengths_.least[s] < 0) continue;
             Word b = known.find(lengths_.least[s], lengths_.most[s]);
             if (b < 0) {

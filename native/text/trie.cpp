@@ -58,6 +58,7 @@ private:
     // States of the last text's path that are deeper than `depth` get no more arcs.
     void close(std::size_t depth) {
         for (std::size_t i = last_.size(); i > depth; --i) {
+            watch_.step();
             const Word to = states_.intern(path_[i]).first, c = static_cast<Word>(last_[i - 1]);
             std::vector<Word>& parent = path_[i - 1];
             const std::size_t n = parent.size();
@@ -77,6 +78,7 @@ private:
     SequenceInterner states_;                                    // accepts, then first, last, to of each arc
     std::vector<std::vector<Word>> path_{std::vector<Word>{0}};  // of the last text, open
     std::u32string last_;
+    CancellationWatch watch_;
 };
 
 bool is_scalar_text(const std::u32string& text) {

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 
 from psc._core import MatcherView
 from psc.inspection.expected import END_OF_FILE, Names, TokenCounts
+from psc.inspection.schema_words import schema_words
 from psc.runtime.compiled import GrammarMatcher, LoadedGrammar
 from psc.vocabulary.segment import Segmenter
 
@@ -123,6 +124,8 @@ class Checker:
     def stop(self, data: bytes, offset: int, reader: GrammarMatcher) -> Stop:
         """The report on a text that stops here; the reader has read the bytes before."""
         line, column = line_and_column(data, offset)
+        if words := schema_words(self.compiled, data, offset):
+            return Stop(offset, line, column, _found(data, offset), words)
         names = [self._names.of[terminal] for terminal in MatcherView(reader).continuations()]
         counts = self._counts.of(reader) if len(names) > 1 else {}
         return Stop(offset, line, column, _found(data, offset), self._names.sorted(names, counts))

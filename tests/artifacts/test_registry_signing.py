@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 from registries import TOKEN, artifact, put, reference, server
 
-from psc.artifacts.registry.client import Registry, open_registry
+from psc.artifacts.registry.client import Registry, canonical_address, open_registry
+from psc.artifacts.registry.registries import Registries
 from psc.artifacts.registry.signing import (
     PAYLOAD_TYPE,
     SignedIndex,
@@ -180,6 +181,73 @@ def test_an_old_index_is_not_played_back(root: Path, key: Path, tmp_path: Path) 
         registry.find(A.input_key)
     with trusting(str(root), key, tmp_path / "elsewhere") as registry:  # whoever has not seen the newer one cannot know
         assert registry.find(A.input_key) == A
+
+
+SPELLINGS = [
+    *("{root}", "{root}/", "{root}/.", "file://{root}", "file://localhost{root}"),
+    *("{parent}/link", "registry", "./registry", "x/../registry"),
+]
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+@pytest.mark.parametrize("keys", ["the same", "one more", "another order", "one more that signed nothing, first"])
+def test_an_old_index_under_another_spelling_or_with_more_keys(
+    root: Path, key: Path, tmp_path: Path, spelling: str, keys: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A version is remembered for the registry and the key, not for the way in which both are given."""
+    write_key_pair(tmp_path / "theirs")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "x").mkdir()
+    (tmp_path / "link").symlink_to(root)
+    ours, theirs = tmp_path / "ours.pub", tmp_path / "theirs.pub"
+    with open_registry(str(root)) as registry:
+        registry.push(artifact("a"), A, sign=Signer(key))
+        old = (root / "index.signed.json").read_bytes()
+        registry.push(artifact("b"), B, sign=Signer(key))
+
+    def reader(address: str, *files: Path) -> Registry:
+        return open_registry(address, require_signature=TrustedKeys.from_files(files), memory=tmp_path / "seen")
+
+    before = (ours, theirs) if keys == "another order" else (ours,)
+    now = {"the same": (ours,), "one more": (ours, theirs), "another order": (theirs, ours)}.get(keys, (theirs, ours))
+    with reader(str(root), *before) as registry:
+        assert registry.find(B.input_key) == B
+    address = spelling.format(root=root, parent=tmp_path)
+    with reader(address, *now) as registry:
+        assert registry.find(B.input_key) == B
+    (root / "index.signed.json").write_bytes(old)
+    for trusted in (before, now):
+        with reader(address, *trusted) as registry, pytest.raises(RegistryError, match="version 1, but version 2 was seen"):
+            registry.find(A.input_key)
+    with reader(address, theirs) as registry, pytest.raises(RegistryError, match="not that of a key required"):
+        registry.find(A.input_key)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("https://Host.example/r", "HTTPS://host.EXAMPLE:443/r/"),
+        ("http://host/r", "http://host:80//r/./"),
+        ("http://host", "http://host./"),
+        ("s3://bucket/a/b", "S3://bucket/a//b/"),
+        ("/srv/psc", "file:///srv/psc/"),
+        ("/srv/a b", "file:///srv/a%20b"),
+    ],
+)
+def test_spellings_of_one_address(one: str, other: str) -> None:
+    assert canonical_address(one) == canonical_address(other)
+
+
+def test_addresses_that_differ() -> None:
+    of_host = ["http://host/r", "https://host/r", "http://host:81/r", "http://host/R", "http://host/r/s", "http://hosts/r"]
+    assert len({canonical_address(address) for address in (*of_host, "/r", "/s")}) == len(of_host) + 2
+
+
+@pytest.mark.parametrize("value", [":", "::", " ", " : ", "\n"])
+def test_a_demand_that_names_no_key(value: str, monkeypatch: pytest.MonkeyPatch, root: Path) -> None:
+    monkeypatch.setenv("PSC_REGISTRY_REQUIRE_SIGNATURE", value)
+    with pytest.raises(RegistryError, match="names no file of a public key"):
+        Registries([str(root)])
 
 
 def test_a_lying_blob_is_found_out_with_signatures_too(root: Path, key: Path, tmp_path: Path) -> None:

@@ -165,3 +165,40 @@ def test_a_file_that_cannot_be_called_so(tmp_path: Path) -> None:
 
 
 SUMS_TEXT = 'root ::= "1"'
+
+
+FLEET = """
+[[jobs]]
+grammars = ["grammars/*.ebnf", "json"]
+tokenizers = ["models/bytes.json", "models/*/tokenizer.json"]
+"""
+
+
+def test_tokenizers_of_one_name_that_are_the_same(tmp_path: Path) -> None:
+    """A folder of a model that is called as its short name is, or as another copy of it."""
+    path = write_folder(tmp_path, FLEET)
+    alone = {job.name for job in jobs_of(write_folder(tmp_path / "alone", FLEET.replace(', "models/*/tokenizer.json"', "")))}
+    copy = path.parent / "models" / "bytes" / "tokenizer.json"
+    copy.parent.mkdir()
+    copy.write_bytes((path.parent / "models" / "bytes.json").read_bytes())
+    jobs = jobs_of(path)
+    assert {job.name for job in jobs} == alone and len(jobs) == len(alone)
+    path.write_text(FLEET + FLEET.replace('"models/bytes.json", ', "").replace('"grammars/*.ebnf", "json"', '"csv"'))
+    assert {job.name for job in jobs_of(path)} == alone | {"csv/bytes"}
+
+
+def test_tokenizers_of_one_name_that_differ(tmp_path: Path) -> None:
+    path = write_folder(tmp_path, FLEET)
+    other = path.parent / "models" / "bytes" / "tokenizer.json"
+    other.parent.mkdir()
+    other.write_bytes((path.parent / "models" / "pieces.json").read_bytes())
+    with pytest.raises(JobsFileError) as e:
+        jobs_of(path)
+    said = str(e.value)
+    assert said.count("\n") == 0 or said.count("jobs.toml") == 2, said
+    assert "models/bytes/tokenizer.json and models/bytes.json (line 4) are different tokenizers of one name, 'bytes'" in said
+    assert "[[tokenizer]]" in said
+    path.write_text(FLEET * 3)
+    with pytest.raises(JobsFileError) as e:
+        jobs_of(path)
+    assert str(e.value).count("are different tokenizers") == 1

@@ -130,7 +130,7 @@ def test_arguments_of_wrong_types_are_named(wrong: Any) -> None:
 def test_a_matcher_cannot_be_pickled() -> None:
     matcher = psc.GrammarMatcher(compiled("json"))
     for attempt in (pickle.dumps, copy.copy, copy.deepcopy):
-        with pytest.raises(TypeError, match=r"cannot pickle '(psc\._core\.)?GrammarMatcher'"):
+        with pytest.raises(TypeError, match=r"a GrammarMatcher cannot be pickled or copied: fork\(\)"):
             attempt(matcher)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from psc._core import stop_if_cancelled
 from psc.errors import GrammarError, ResourceLimitError
 
 Token = tuple[str, str, int]
@@ -107,6 +108,7 @@ def tokens_of(text: str, source: Source) -> list[Token]:
     """The tokens, without space and comments. Raises :class:`GrammarError` at the first character that is none."""
     tokens: list[Token] = []
     for match in _TOKEN.finditer(text):
+        stop_if_cancelled()
         kind = match.lastgroup
         if kind == "space":
             continue

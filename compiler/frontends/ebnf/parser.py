@@ -12,6 +12,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping
 
+from psc._core import stop_if_cancelled
 from psc.compiler.expressions.expression import Expression, Literal, RuleSet
 from psc.compiler.expressions.regular_rules import TextLimits, limited_rules
 from psc.compiler.expressions.tokens import TokenNames
@@ -89,6 +90,7 @@ def _check_heads(tokens: list[Token], heads: list[int], text: str, source: Sourc
     if tokens and (not heads or heads[0] > 0):
         raise source.error(tokens[0][2], "expected a rule: name ::= …")
     for i in heads:
+        stop_if_cancelled()
         if i < 0 or tokens[i][0] != "name":
             raise source.error(tokens[i + 1][2], "::= must follow the name of a rule")
         offset = tokens[i][2]
@@ -126,6 +128,7 @@ class _Body:
         open_groups: list[tuple[int, int, int, str, int]] = []
         i = start
         while i < end:
+            stop_if_cancelled()
             kind, text, offset = tokens[i]
             i += 1
             if text in known:

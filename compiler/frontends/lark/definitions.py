@@ -17,6 +17,7 @@ from lark.grammar import RuleOptions
 from lark.load_grammar import _find_used_symbols
 from lark.tree import Tree
 
+from psc._core import stop_if_cancelled
 from psc.compiler.frontends.lark import wording
 from psc.compiler.frontends.lark.building import DefinitionBuilder
 from psc.compiler.frontends.lark.imports import may_import
@@ -95,6 +96,7 @@ def read_definitions(text: str, source_name: str) -> Definitions:
         raise wording.in_words(e, Places(text, source_name), known) from None
     rules, terminals, declared = [], [], []
     for name, definition in builder._definitions.items():
+        stop_if_cancelled()
         tree = builder.terminal_trees.get(name, definition.tree)
         if not definition.is_term:
             if tree is None:
@@ -148,6 +150,7 @@ class _Builder(DefinitionBuilder):
         """Names that are used and not defined, each with a definition that uses it, sorted."""
         found = set()
         for within, definition in self._definitions.items():
+            stop_if_cancelled()
             used = set() if definition.tree is None else _find_used_symbols(definition.tree)  # type: ignore[no-untyped-call]
             found |= {(str(name), str(within)) for name in used - self._definitions.keys() - set(definition.params)}
         return sorted(found)
@@ -166,6 +169,7 @@ class _Builder(DefinitionBuilder):
             raise ResourceLimitError(
                 f"{self._source_name}: template {str(name)!r} has {len(params):,} parameters; the limit is {MAX_PARAMETERS}"
             )
+        stop_if_cancelled()
         level = [] if tree is None else [tree]
         depth = 0
         while level:

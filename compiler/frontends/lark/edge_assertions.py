@@ -5,6 +5,7 @@ Cost: see `psc.compiler.terminals.regex.edges`; nothing for terminals that are p
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from psc.compiler.cfg.grammar import Cfg, Terminal
@@ -13,6 +14,8 @@ from psc.compiler.terminals.regex import Edges, UnsupportedRegex, edges, looks_p
 from psc.support.readable import shortened
 
 _MAX_SHOWN: Final = 6
+_ASSERTION: Final = re.compile(r"\(\?<?[=!]|\\[bBAZ]|[\^$]")
+"""What every assertion has; a search for it costs less than reading the pattern."""
 
 
 def edge_warnings(grammar: Cfg) -> tuple[str, ...]:
@@ -34,7 +37,7 @@ def edge_warnings(grammar: Cfg) -> tuple[str, ...]:
 
 
 def _edges(terminal: Terminal) -> Edges:
-    if terminal_expression(terminal) is not None:
+    if _ASSERTION.search(terminal.pattern) is None or terminal_expression(terminal) is not None:
         return Edges()
     try:
         found = edges(terminal.pattern)

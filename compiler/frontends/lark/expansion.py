@@ -24,6 +24,7 @@ from lark.load_grammar import REPEAT_BREAK_THRESHOLD, SMALL_FACTOR_THRESHOLD
 from lark.tree import Tree
 from lark.utils import small_factors
 
+from psc._core import stop_if_cancelled
 from psc.compiler.frontends.lark.names import Parts
 from psc.errors import GrammarError, ResourceLimitError
 from psc.support.limits import limit
@@ -101,6 +102,7 @@ class RuleExpander:
         self._keep_all_tokens = keep_all_tokens
         of: dict[int, Any] = {}
         for subtree in parts:
+            stop_if_cancelled()
             of[id(subtree)] = [self._converted(c, of) for c in subtree.children]
         self._rules.append((name, self._converted(parts[-1], of), priority))
 
@@ -331,6 +333,7 @@ def _folded(root: _Node, combine: Callable[[_Node, list[_T]], _T]) -> _T:
     of: dict[int, _T] = {}
     stack = [root]
     while stack:
+        stop_if_cancelled()
         node = stack[-1]
         missing = [p for p in node.parts if p.number not in of]
         if missing:

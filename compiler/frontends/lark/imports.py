@@ -17,6 +17,7 @@ import re
 from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
 
+from psc._core import stop_if_cancelled
 from psc.compiler.frontends.front_end import Imports
 from psc.compiler.grammars import importing_file, is_bundled
 from psc.support.limits import limit
@@ -70,6 +71,7 @@ def find_imports(text: str, origin: str) -> Imports | None:
     while todo:
         text, folder, in_library = todo.pop()
         for statement in _IMPORT.finditer(text):
+            stop_if_cancelled()
             parts = re.split(r"[ \t]*\.[ \t]*", statement["path"])
             if not statement["names"]:
                 parts.pop()  # what is imported from the file

@@ -24,6 +24,7 @@ from dataclasses import replace
 from lark.exceptions import LarkError, VisitError
 from lark.lexer import PatternStr, TerminalDef
 
+from psc._core import stop_if_cancelled
 from psc.compiler.cfg.grammar import Cfg, LexerKind, Production, Terminal
 from psc.compiler.cfg.normal_form import normal_form, without_unproductive
 from psc.compiler.frontends.front_end import no_start
@@ -111,6 +112,7 @@ def _productions(
     names = RuleNames(terminals, Templates(rules, place).use)
     expander = RuleExpander(place, compact=compact)
     for rule in rules:  # grows when templates are used
+        stop_if_cancelled()
         if rule.parameters:
             continue
         keep_all_tokens = bool(rule.options and rule.options.keep_all_tokens)
@@ -125,6 +127,7 @@ def _used(productions: list[ExpandedRule], start: str, place: Callable[[str], st
     uses = Counter({start: 1})
     of: dict[str, list[ExpandedRule]] = {}
     for p in productions:
+        stop_if_cancelled()
         of.setdefault(p.origin, []).append(p)
     used_by = {o: {s for p in rules for is_terminal, s in p.symbols if not is_terminal and s != o} for o, rules in of.items()}
     for origin, used in used_by.items():

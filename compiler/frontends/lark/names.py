@@ -18,6 +18,8 @@ from lark.load_grammar import _TERMINAL_NAMES, PrepareLiterals, _literal_to_patt
 from lark.tree import Tree
 from lark.utils import is_id_continue, is_id_start
 
+from psc._core import stop_if_cancelled
+
 Parts = list[Tree[Any]]
 """The subtrees of a rule, parts before what they are in, in the order of Lark's walks."""
 
@@ -55,6 +57,7 @@ class RuleNames:
         self._unwrap(tree)
         parts = [t for t in tree.iter_subtrees() if t.data != "pattern"]
         for part in parts:
+            stop_if_cancelled()
             child: Any
             for i, child in enumerate(part.children):
                 if isinstance(child, Tree) and child.data == "pattern":
@@ -73,6 +76,7 @@ class RuleNames:
         todo = [tree]
         child: Any
         while todo:
+            stop_if_cancelled()
             children = todo.pop().children
             for i, child in enumerate(children):
                 while isinstance(child, Tree) and child.data == "value":

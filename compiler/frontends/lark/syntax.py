@@ -24,6 +24,8 @@ from lark.lexer import PatternRE, TerminalDef, Token
 from lark.load_grammar import _RE_FLAGS, TERMINALS
 from lark.tree import Tree
 
+from psc._core import stop_if_cancelled
+
 MAX_NESTING: Final = 160
 """Groups inside each other; the descent is recursive, two calls a group. More than `definitions.MAX_NESTING`."""
 MAX_BLANK_LINES: Final = 1_000
@@ -90,6 +92,7 @@ def read_statements(text: str) -> Tree[Any]:
 def tokens(text: str) -> Iterator[tuple[str, str, int]]:
     """The tokens of a text up to the first character that begins none: kind, text and offset."""
     for match in iter(_scanner().scanner(text).match, None):  # type: ignore[attr-defined]
+        stop_if_cancelled()
         if match.lastgroup not in _IGNORED:
             yield str(match.lastgroup), match.group(), match.start()
 
@@ -114,6 +117,7 @@ class _Reader:
         while (found := match()) is not None:
             kind = found.lastgroup
             at = found.end()
+            stop_if_cancelled()
             if kind not in _IGNORED:
                 self._kinds.append(kind)
                 self._texts.append(found.group())
@@ -127,14 +131,14 @@ class _Reader:
     @property
     def position(self) -> int:
         """Where in the text the token that is next begins."""
-        ends = (m.start() for m in _scanner().finditer(self._text, 0, self._end) if m.lastgroup not in _IGNORED)
+        ends = (at for _, _, at in tokens(self._text[: self._end]))
         return next(islice(ends, self._at, None), self._end)
 
     def is_cheap_for_lark(self) -> bool:
         """Whether the regexes of Lark's tokens go back little in this text."""
         if _MANY_BLANK_LINES.search(self._text):
             return False
-        starts = [m.start() for m in _scanner().finditer(self._text, 0, self._end) if m.lastgroup in ("STRING", "REGEXP")]
+        starts = [at for kind, _, at in tokens(self._text[: self._end]) if kind in ("STRING", "REGEXP")]
         for at in [*starts, self._end]:
             closed = _CLOSED.match(self._text, at)
             if closed is None:
@@ -301,6 +305,7 @@ class _Reader:
         at = self._at
         if self._kinds[at] != kind:
             raise _Stop
+        stop_if_cancelled()
         self._at = at + 1
         return Token(kind, self._texts[at])
 

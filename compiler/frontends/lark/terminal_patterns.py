@@ -18,6 +18,7 @@ from lark.lexer import Pattern, TerminalDef
 from lark.load_grammar import PrepareLiterals, TerminalTreeToPattern
 from lark.tree import Tree
 
+from psc._core import stop_if_cancelled
 from psc.compiler.frontends.lark.definitions import Definitions, TerminalDefinition
 from psc.compiler.frontends.lark.places import Places
 from psc.compiler.frontends.lark.wording import malformed, undefined
@@ -124,6 +125,7 @@ class _Patterns:
         """The tree's pattern, parts first."""
         stack: list[tuple[Tree[Any], list[Any]]] = [(tree, [])]
         while True:
+            stop_if_cancelled()
             node, done = stack[-1]
             if node.data in ("literal", "range") or len(done) == len(node.children):
                 stack.pop()

@@ -11,6 +11,7 @@ import json
 import re
 from typing import Final, NamedTuple
 
+from psc._core import stop_if_cancelled
 from psc.compiler.frontends.llguidance.source import Source
 
 
@@ -63,6 +64,7 @@ def tokens_of(source: Source) -> list[Token]:
     tokens: list[Token] = []
     at = 0
     while at < len(text):
+        stop_if_cancelled()
         match = TOKEN.match(text, at)
         assert match is not None
         kind, found = str(match.lastgroup), match.group()

@@ -10,6 +10,7 @@ import json
 import re
 from typing import Any, Final
 
+from psc._core import stop_if_cancelled
 from psc.compiler.frontends.llguidance.attributes import read_attributes
 from psc.compiler.frontends.llguidance.common import COMMON
 from psc.compiler.frontends.llguidance.lexer import Token, tokens_of
@@ -77,6 +78,7 @@ class Parser:
     @property
     def next(self) -> Token:
         """The token that is read next."""
+        stop_if_cancelled()
         if self._open:
             while self._tokens[self._at].kind == "newline":
                 self._at += 1

@@ -19,6 +19,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Final
 
+from psc._core import stop_if_cancelled
 from psc.compiler.expressions.expression import Expression, RuleSet
 from psc.compiler.frontends.regex.classes import Dialect, any_character, bracketed, escaped_character, ignoring_case, shorthand
 from psc.compiler.frontends.regex.pieces import (
@@ -133,6 +134,7 @@ class _Parser:
     def parse(self) -> Expression:
         source = self.source
         while not source.at_end:
+            stop_if_cancelled()
             self._item()
         if len(self.groups) > 1:
             raise source.error(self.groups[-1].opened, "The parenthesis is not closed; write \\( for the character itself")

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from psc._core import stop_if_cancelled
 from psc.compiler.expressions.expression import EMPTY, NOTHING, Chars, Choice, Expression, Literal, Repeat, Sequence
 from psc.compiler.terminals.regex.codepoints import Bounds, category, character_set, complement, parser, sre, union
 from psc.compiler.terminals.regex.partition import without_surrogates
@@ -82,6 +83,7 @@ def _sequence(items: list[Any], flags: int) -> Expression:
     parts: list[Expression] = []
     text: list[str] = []
     for op, value in items:
+        stop_if_cancelled()
         if op is sre.LITERAL and not flags & re.IGNORECASE:
             text.append(chr(value))
             continue

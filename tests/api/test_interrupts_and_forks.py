@@ -1,0 +1,205 @@
+"""One compilation that is interrupted, forked over or entered again leaves nobody waiting: single cases of fuzz/accidents.py."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pytest
+from vocabularies import byte_tokenizer
+
+import psc
+from psc import _core
+from psc.grammars.cache import GrammarCache
+from psc.support.forks import new_lock
+from psc.support.pending import Pending
+
+INFO = byte_tokenizer()
+EBNF = 'root ::= "a" [b-d]*'
+
+
+def in_thread(call: Callable[[], object]) -> object:
+    """What a call gives on another thread, within half a minute."""
+    results: list[object] = []
+    thread = threading.Thread(target=lambda: results.append(call()), daemon=True)
+    thread.start()
+    thread.join(30)
+    assert results, "it waits for ever"
+    return results[0]
+
+
+LINES = Path(GrammarCache.get_or_build.__code__.co_filename).read_text().splitlines()
+FIRST = GrammarCache.get_or_build.__code__.co_firstlineno
+
+
+@pytest.mark.parametrize("again", [False, True], ids=["once", "and in the finally"])
+@pytest.mark.parametrize(
+    "text", ["break", "compiled = build()", "if self._entries.get(key) is mine:", "mine.set(compiled)", "return compiled"]
+)
+def test_an_interrupt_at_a_line(text: str, again: bool) -> None:
+    """With `again` a second one comes in the `finally`, which then does nothing."""
+    compiler = psc.GrammarCompiler(INFO, store=False, registry=False)
+    line = next(i for i, found in enumerate(LINES, 1) if i > FIRST and found.strip() == text)
+    fired = []
+
+    def trace(frame: FrameType, event: str, argument: object) -> Any:
+        if frame.f_code is not GrammarCache.get_or_build.__code__:
+            return trace
+        if event == "line" and (
+            frame.f_lineno == line or (fired and again and "is not None and not mine.is_over" in LINES[frame.f_lineno - 1])
+        ):
+            fired.append(frame.f_lineno)
+            if not again or len(fired) > 1:
+                sys.settrace(None)
+            raise KeyboardInterrupt
+        return trace
+
+    kept = None
+    sys.settrace(trace)
+    try:
+        compiler.compile_grammar(EBNF)
+    except KeyboardInterrupt as e:
+        kept = e  # with its frames
+    finally:
+        sys.settrace(None)
+    if kept is not None:
+        assert fired
+    assert isinstance(in_thread(lambda: compiler.compile_grammar(EBNF)), psc.CompiledGrammar)
+    assert isinstance(compiler.compile_grammar(EBNF), psc.CompiledGrammar)
+    assert not _core.obeys()
+
+
+def test_a_handler_that_compiles_the_text_which_it_interrupted() -> None:
+    compiler = psc.GrammarCompiler(INFO, store=False, registry=False)
+    inner: list[psc.CompiledGrammar] = []
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        inner.append(compiler.compile_grammar(EBNF))
+
+    def build() -> psc.CompiledGrammar:
+        signal.raise_signal(signal.SIGUSR1)
+        return made(EBNF)
+
+    made = psc.GrammarCompiler(INFO, store=False, registry=False).compile_grammar
+    before = signal.signal(signal.SIGUSR1, handle)
+    whole = compiler._build
+    compiler._build = lambda job: (setattr(compiler, "_build", whole), build())[1]  # type: ignore[method-assign]
+    try:
+        assert compiler.compile_grammar(EBNF) is not None
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    assert len(inner) == 1
+
+
+def test_a_flag_that_a_block_never_left_lives_no_longer_than_the_block() -> None:
+    block = _core.Obeying(_core.Cancellation())
+    block.__enter__()
+    assert _core.obeys()
+    outer = _core.Obeying(None)
+    outer.__enter__()
+    del block
+    assert not _core.obeys()
+    outer.__exit__(None, None, None)
+    assert not _core.obeys()
+
+
+def status_of(child: int) -> int:
+    end = time.monotonic() + 30
+    while time.monotonic() < end:
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if ended:
+            return os.waitstatus_to_exitcode(status)
+        time.sleep(0.002)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    raise AssertionError("the child waits for ever")
+
+
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # a fork beside threads, from Python 3.12 on
+forks = pytest.mark.skipif(not hasattr(os, "fork") or "PSC_SANITIZED" in os.environ, reason="no fork, or not for forks")
+
+
+@forks
+@pytest.mark.parametrize("what", ["schema", "lock", "finish", "pending"])
+def test_a_fork_beside_a_thread(what: str, tmp_path: Path) -> None:
+    compiler = psc.GrammarCompiler(INFO, store=tmp_path, registry=False)
+    entered, go = threading.Event(), threading.Event()
+
+    def resolver(uri: str) -> str:
+        entered.set()
+        go.wait(30)
+        return json.dumps({"type": "integer"})
+
+    lock = new_lock()
+    pending: list[Pending[int]] = []
+
+    def hold() -> None:
+        with lock:
+            entered.set()
+            go.wait(30)
+
+    def make() -> None:
+        mine: Pending[int] = Pending(make.__code__)
+        pending.append(mine)
+        entered.set()
+        go.wait(30)
+
+    schema = {"$ref": "http://x/a"}
+    calls: dict[str, Callable[[], object]] = {
+        "schema": lambda: compiler.compile_json_schema(schema, resolver=resolver),
+        "lock": hold,
+        "finish": entered.set,
+        "pending": make,
+    }
+    future = compiler.finish(compiler.compile_grammar(EBNF + ' | [e-z]{1,200} "!" [a-m]{1,300}'))
+    thread = threading.Thread(target=calls[what], daemon=True)
+    thread.start()
+    assert entered.wait(30)
+    child = os.fork()
+    if child == 0:
+        try:
+            if what == "schema":
+                compiler.compile_json_schema(schema, resolver=lambda uri: '{"type": "integer"}')
+            elif what == "lock":
+                assert lock.acquire(timeout=10)
+            elif what == "finish":
+                error = future.exception(10)
+                assert error is None or isinstance(error, psc.CompilationCancelledError)
+            else:
+                assert pending[0].wait(lambda: None, 10) is None
+            os._exit(17)
+        finally:
+            os._exit(2)
+    assert status_of(child) == 17
+    go.set()
+    thread.join(30)
+    assert future.result(60).is_file()
+
+
+@forks
+def test_a_resolver_that_forks() -> None:
+    """The call that it is in does not hold up its own fork, and goes on in both processes."""
+    children = []
+
+    def resolver(uri: str) -> str:
+        children.append(os.fork())
+        return '{"type": "integer"}'
+
+    try:
+        compiled = psc.GrammarCompiler(INFO, store=False, registry=False).compile_json_schema(
+            {"$ref": "http://x/a"}, resolver=resolver
+        )
+        right = psc.GrammarMatcher(compiled).accept_string("12")
+    finally:
+        if children and children[0] == 0:
+            os._exit(17)
+    assert right
+    assert status_of(children[0]) == 17
