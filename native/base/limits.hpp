@@ -1,9 +1,9 @@
 // What a grammar, a text, a file or a call may cost: the limits of both languages, in one table.
 //
 // A row is here if it bounds work, memory or the size of an input, and a user can meet it: in an error that names it, or in an artifact
-// that is not closed. Exceeding a limit never makes a mask wrong. Constants that only choose between two ways to the same result
-// (from which size on a list becomes a table, say) are no limits; each stays beside the code that it tunes, named `kMax...`, or
-// `MAX_...` in Python.
+// that is not closed. Exceeding a limit never makes a mask wrong, with one exception, `terminals_after_failures`. Constants that only
+// choose between two ways to the same result (from which size on a list becomes a table, say) are no limits; each stays beside the code
+// that it tunes, named `kMax...`, or `MAX_...` in Python.
 //
 // C++ reads a row with limit(), when it is compiled: `constexpr std::size_t kMaxLexerStates = limit("lexer_states");`. Python reads the
 // rows with `psc.support.limits`. `python docs/limits_table.py` writes the table of docs/language.md, and a test fails where that is
@@ -136,6 +136,8 @@ inline constexpr Limit kLimits[] = {
     {"lexer", "open_lexemes", 400, "lexemes open within each other that may all fail"},
     {"lexer", "byte_ways", 4'096, "ways to lex one byte"},
     {"lexer", "relexed_terminals", 1 << 24, "terminals in all sequences that text is lexed into again", "4 bytes"},
+    {"lexer", "terminals_after_failures", 64, "terminals that must follow a lexeme which fails into itself again and again", "",
+     "a text that needs more of them is refused"},
     {"lexer", "failure_sets", 1 << 21, "sets of ways in which open lexemes can fail"},
     {"lexer", "failure_steps", 1 << 26, "steps to unite these sets"},
     {"lexer", "steps_to_close_lexer", 8'000'000, "steps to close the lexer ahead of time", "0.25 µs", kNotClosed},
@@ -177,7 +179,8 @@ inline constexpr Limit kLimits[] = {
     {"files", "artifact_header_bytes", 64 << 20, "bytes of an artifact's header", "", "`ArtifactError`"},
     {"files", "artifact_payload_bytes", 256 << 20, "bytes of an artifact's tables, and half of what they take in memory", "",
      "`ArtifactError`"},
-    {"files", "json_values", 4'000'000, "values in the JSON of an artifact or a registry", "60 bytes", "`ArtifactError`, `RegistryError`"},
+    {"files", "json_values", 4'000'000, "values in the JSON of an artifact or a registry", "60 bytes",
+     "`ArtifactError`, `RegistryError`"},
     {"files", "artifact_token_bytes", 1 << 28, "bytes of all classes of tokens of an artifact that is not closed", "",
      "`ArtifactError`"},
     {"files", "warm_rows", 1 << 13, "masks of each kind that an artifact names in advance", "",

@@ -5,17 +5,24 @@
 //
 //     F(q) = {t : the open lexeme can become t}  +  e F(p) for each way (e, p) in which it can fail  +  e $END where the text may end
 //
-// which is solved for up to kMaxFallback fallen-back terminals. The sets share their ends (lexer/sequence_sets.hpp): states whose
-// lexemes fail alike have one set, and ways that continue alike are one set from there on.
+// A lexeme that fails into itself again and again has infinitely many; F(q) has those of up to kMaxFallback fallen-back terminals, so a
+// text that can only go on with more is refused. For example, `a` and `aab` are terminals and the parser wants ten `a` before anything
+// else: behind `aa` the lexer knows no more than that an `a` comes next. The sets share their ends (lexer/sequence_sets.hpp): states
+// whose lexemes fail alike have one set, and ways that continue alike are one set from there on.
 //
 // Cost: for each state, its steps once; then a union for each way to fail and each number of terminals left.
 #include <algorithm>
 #include <set>
 
+#include "base/limits.hpp"
 #include "base/sorted.hpp"
 #include "lexer/lexer.hpp"
 
 namespace psc {
+
+namespace {
+constexpr std::size_t kMaxFallback = limit("terminals_after_failures");
+}  // namespace
 
 FutureSet Lexer::futures(LexerState state) {
     if (const auto cached = built_futures(state)) return *cached;

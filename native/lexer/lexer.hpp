@@ -108,8 +108,8 @@ public:
     // The outputs of which one is emitted at the end of the text; none where a lexeme is incomplete. Builds them on first use.
     const std::vector<LexOutput>& at_end(LexerState state);
     // F(q): a set of symbol sequences, one of which must be viable for the text so far to have a continuation; the set of the empty
-    // one means that nothing is needed. A fall-back that re-enters itself has infinitely many; those of more than
-    // `kMaxFallback` fallen-back terminals are left out. Builds it on first use.
+    // one means that nothing is needed. A fall-back that re-enters itself has infinitely many; long ones
+    // are left out (lexer/futures.cpp). Builds it on first use.
     FutureSet futures(LexerState state);
     const FutureSets& future_sets() const { return future_sets_; }
     // The same without building: null, or none, where not built.
@@ -131,7 +131,6 @@ public:
     std::size_t bytes() const;
 
 private:
-    static constexpr std::size_t kMaxFallback = 8;
     static constexpr LexOutput kSilent{0};
     static constexpr Branch kNoFallback{0};  // the one without ways
     using Ways = std::vector<LexWay>;

@@ -129,3 +129,19 @@ def test_counted_lexemes_end_where_their_count_ends(many_words: TokenizerInfo, t
         assert matcher.accept_string(before)
         wanted = [i for i, token in tokens.items() if prefix.fullmatch(before + token)]
         assert [i for i in bits(matcher.mask()) if i in tokens] == wanted
+
+
+@pytest.mark.parametrize("n_rules", [2, 5])
+def test_a_lexeme_that_fails_into_itself_again_and_again(vocabulary: TokenizerInfo, n_rules: int) -> None:
+    # Behind `aa` comes `b`, or the first `a` is a lexeme and `aa` is open again; the parser wants many more of them.
+    text = f'start: r1 r2\nr1: T1 | start {"r2 " * n_rules}\nr2: T0 T0 T0\nT0: "a"\nT1: "aab"|"c"\n'
+    grammar = psc.Grammar.from_lark(text, lexer="basic")
+    sentence = "c" + "a" * (6 + 3 * n_rules)
+    for compiled in (psc.GrammarCompiler(vocabulary).compile_grammar(grammar), compile_ahead_of_time(grammar, vocabulary)):
+        by_string, by_token = psc.GrammarMatcher(compiled), psc.GrammarMatcher(compiled)
+        for n, letter in enumerate(sentence):
+            assert by_string.accept_string(letter), n
+            allowed = {vocabulary.token_bytes(t).decode("latin-1") for t in bits(by_token.mask())}
+            assert {w for w in allowed if w} >= {sentence[n : n + k] for k in range(1, 5)}, n
+            assert by_token.accept_string(letter)
+        assert by_token.is_completed()
