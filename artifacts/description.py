@@ -59,4 +59,17 @@ def _first_wrong(value: object, shape: Shape, name: str) -> str | None:
         return next((wrong for i, v in enumerate(value) if (wrong := _first_wrong(v, shape[0], f"{name}[{i}]"))), None)
     if isinstance(shape, tuple):
         return None if any(_first_wrong(value, one, name) is None for one in shape) else f"{name} is of another type"
-    return None if type(value) is shape else f"{name} is no {shape.__name__}"
+    if type(value) is not shape:
+        return f"{name} is no {shape.__name__}"
+    return f"{name} has half of a surrogate pair" if isinstance(value, str) and not _is_text(value) else None
+
+
+def _is_text(value: str) -> bool:
+    """Whether it can be written: JSON can have half of a surrogate pair, and no encoding has."""
+    if value.isascii():
+        return True
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
