@@ -225,6 +225,30 @@ TextAutomaton equal_to(const Decimal& value, std::size_t max_states) {
     return equal_on_both_sides(value, [&](Compared wanted) { return plain_magnitudes(value, wanted, max_states); });
 }
 
+// As texts without zeros at the end of a fraction, and then with these; a million automata united cost ten times as much.
+TextAutomaton equal_to_any(std::span<const Decimal> values, std::size_t max_states) {
+    if (values.size() == 1) return equal_to(values[0]);
+    std::vector<std::u32string> whole, fractions;
+    for (const Decimal& value : values) {
+        const WrittenOut written(value, kMaxTextStates);
+        const auto add = [&](bool negative) {
+            std::u32string text(negative ? U"-" : U"");
+            text.append(written.whole.begin(), written.whole.end());
+            if (!written.fraction.empty()) text.push_back(U'.');
+            text.append(written.fraction.begin(), written.fraction.end());
+            (written.fraction.empty() ? whole : fractions).push_back(std::move(text));
+        };
+        add(value.negative);
+        if (value.is_zero()) add(true);
+    }
+    const TextAutomaton zeros = repeated(of_texts({U"0"}), 0, -1);
+    const TextAutomaton point = concatenation(of_texts({U".0"}), zeros);
+    const auto with = [&](std::vector<std::u32string> texts, const TextAutomaton& rest) {
+        return texts.empty() ? no_text() : concatenation(of_texts(std::move(texts), max_states), rest, max_states);
+    };
+    return union_of(with(std::move(whole), union_of(point, of_texts({U""}))), with(std::move(fractions), zeros), max_states);
+}
+
 TextAutomaton at_least(const Decimal& bound, bool exclusive, std::size_t max_states) {
     return beyond(bound, false, exclusive, [&](Compared wanted) { return plain_magnitudes(bound, wanted, max_states); });
 }

@@ -13,6 +13,7 @@
 // Cost: linear in the digits of the bound; multiples_of as below. Threads: pure functions.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -43,6 +44,8 @@ TextAutomaton integers();                   // 1, 1.0, 1.00
 TextAutomaton integers_without_fraction();  // what draft 4 means by an integer
 
 TextAutomaton equal_to(const Decimal& value, std::size_t max_states = kMaxTextStates);
+// Those equal to one of the values, in time linear in their digits.
+TextAutomaton equal_to_any(std::span<const Decimal> values, std::size_t max_states = kMaxTrieStates);
 TextAutomaton at_least(const Decimal& bound, bool exclusive, std::size_t max_states = kMaxTextStates);
 TextAutomaton at_most(const Decimal& bound, bool exclusive, std::size_t max_states = kMaxTextStates);
 // As many states as the divisor's digits, read as an integer, times its decimal places; throws std::invalid_argument for 0.

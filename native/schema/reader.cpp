@@ -14,6 +14,8 @@ namespace {
 
 using JsonKind = JsonDocument::Kind;
 
+constexpr std::size_t kMaxListed = limit("schema_rules");  // each array and object needs a rule
+constexpr std::size_t kMaxTextArcs = limit("automaton_arcs");
 constexpr std::size_t kMaxLiteralDepth = limit("schema_literal_depth");
 constexpr std::size_t kManyBranches = 400;  // of a oneOf
 
@@ -239,6 +241,7 @@ Predicate SchemaReader::literal(JsonNode value, std::size_t depth) {
         case JsonKind::number:
             return graph_.numbers(languages_.number(equal_to(parse_decimal(document_.number(value)))));
         case JsonKind::string:
+            check_size(value);
             return graph_.texts(languages_.number(of_texts({code_points(document_.text(value))})));
         case JsonKind::array: {
             std::vector<Predicate> parts;
@@ -265,17 +268,35 @@ Predicate SchemaReader::literal(JsonNode value, std::size_t depth) {
     return graph_.both(parts);
 }
 
-// Strings, which are often many, as one language.
+// Of one terminal, as a string of enum or const is.
+void SchemaReader::check_size(JsonNode text) const {
+    const std::string_view utf8 = document_.text(text);
+    if (utf8.size() <= kMaxTextArcs) return;
+    const auto n = std::ranges::count_if(utf8, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; });
+    if (n > static_cast<std::ptrdiff_t>(kMaxTextArcs))
+        throw LimitExceeded("a string of enum or const has more than " + readable(kMaxTextArcs) + " characters, the limit");
+}
+
+// Strings, and numbers, which are often many, as one language each.
 Predicate SchemaReader::enumeration(std::span<const JsonNode> values) {
     std::vector<Predicate> options;
     std::vector<std::u32string> texts;
+    std::vector<Decimal> numbers;
     const std::vector<JsonNode> all(values.begin(), values.end());
     for (JsonNode value : all) {
-        if (document_.is(value, JsonKind::string))
+        stop_if_cancelled();
+        if (document_.is(value, JsonKind::string)) {
+            check_size(value);
             texts.push_back(code_points(document_.text(value)));
-        else
+        } else if (document_.is(value, JsonKind::number)) {
+            numbers.push_back(parse_decimal(document_.number(value)));
+        } else {
             options.push_back(literal(value));
+            if (options.size() > kMaxListed)
+                throw LimitExceeded("enum lists more than " + readable(kMaxListed) + " arrays, objects and words, the limit");
+        }
     }
+    if (!numbers.empty()) options.push_back(graph_.numbers(languages_.number(equal_to_any(numbers))));
     if (!texts.empty()) options.push_back(graph_.texts(languages_.number(of_texts(std::move(texts)))));
     return graph_.either(options);
 }

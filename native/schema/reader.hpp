@@ -114,6 +114,7 @@ private:
     std::pair<JsonNode, Word> target_of(const Context& context, Keyword keyword, JsonNode value);
     Predicate exactly_one(std::span<const Predicate> schemas);
     Predicate literal(JsonNode value, std::size_t depth = 0);
+    void check_size(JsonNode text) const;
     Predicate enumeration(std::span<const JsonNode> values);
     std::optional<std::vector<Predicate>> few_values(const Context& context, JsonNode schema, std::size_t depth);
     std::optional<std::vector<Predicate>> few_integers(JsonNode schema);
