@@ -309,6 +309,15 @@ class RulePrograms:
         Whether members come in any order in some of them, which the words do not say.
         """
 
+    @property
+    def has_counted(self) -> bool:
+        """Whether a text is counted in some of them."""
+
+    def written_out(self) -> RulePrograms:
+        """
+        The same, a state for each count. Raises ResourceLimitError where that are too many.
+        """
+
     def lower(self, size: int, named_size: int, around_free_text: int, literals: int, counted: int) -> LoweredRules:
         """
         The grammar of the rules, within the limits of `psc.compiler.cfg.lowering.TerminalLimits`.

@@ -61,8 +61,17 @@ def lower(rule_set: RuleSet, limits: TerminalLimits = DEFAULT_LIMITS) -> Cfg:
 
 
 def require_productions(rule_set: RuleSet) -> None:
-    """Raises GrammarError if productions cannot express the rules: orders of members are tracked just in time."""
-    if native_rules(rule_set.rules, rule_set.root).has_free_order:
+    """Raises GrammarError if productions cannot express the rules: orders of members and long counts are tracked just in time."""
+    native = native_rules(rule_set.rules, rule_set.root)
+    if native.has_counted:
+        try:
+            native.written_out()
+        except ResourceLimitError as e:
+            raise ResourceLimitError(
+                f"{rule_set.source_name}: minLength or maxLength beside a pattern or format: {e}; longer texts are for grammars "
+                "that GrammarCompiler builds just in time, not for artifacts: choose a smaller length"
+            ) from None
+    if native.has_free_order:
         raise GrammarError(
             f"{rule_set.source_name}: members in any order, more than eight in one object, and more than ten items that must "
             "differ, are for grammars that GrammarCompiler builds just in time, not for artifacts: have fewer, or leave any_order "

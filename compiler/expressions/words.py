@@ -185,7 +185,8 @@ class NativeRules(Mapping[str, Expression]):
 
     @cached_property
     def _words(self) -> tuple[list[int], list[int]]:
-        return self.native.words.tolist(), self._offsets
+        native = self.native.written_out() if self.native.has_counted else self.native
+        return native.words.tolist(), native.offsets.tolist()
 
     @cached_property
     def _offsets(self) -> list[int]:

@@ -99,6 +99,10 @@ inline constexpr Limit kLimits[] = {
     {"JSON Schema", "schema_unique_values", 1'000, "values of an array with `uniqueItems`", "", "refused as not enforced"},
     {"JSON Schema", "text_states", 40'000, "states of a pattern, format or range of numbers"},
     {"JSON Schema", "text_set_states", 4'000'000, "states of a set of strings"},
+    {"JSON Schema", "counted_text_states", 1'000'000,
+     "states that a pattern or format may repeat, times the characters that a length beside it allows"},
+    {"JSON Schema", "counted_lengths", 4'000'000, "lengths of what may follow in all states of a pattern or format with a length",
+     "4 bytes"},
     {"JSON Schema", "raw_text_states", 200'000, "states of the texts of a parameter that is not JSON"},
 
     {"tags and budgets", "tag_formats", 1'000, "formats of a structural tag inside each other", "", "`InvalidStructuralTagError`"},

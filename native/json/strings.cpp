@@ -45,7 +45,7 @@ public:
             for (std::size_t k = 0; k < words.size(); k += 3) draft.add_arc(words[k], words[k + 1], words[k + 2]);
             draft.add_state(false);
         }
-        return minimal(draft);
+        return draft;
     }
 
 private:
@@ -208,11 +208,15 @@ private:
 }  // namespace
 
 TextAutomaton spelled_as_json(const TextAutomaton& value, std::size_t max_states) {
+    return minimal(JsonSpeller(value, false, max_states).spell());
+}
+
+TextAutomaton spelled_state_by_state(const TextAutomaton& value, std::size_t max_states) {
     return JsonSpeller(value, false, max_states).spell();
 }
 
 TextAutomaton spelled_with_all_escapes(const TextAutomaton& value, std::size_t max_states) {
-    return JsonSpeller(value, true, max_states).spell();
+    return minimal(JsonSpeller(value, true, max_states).spell());
 }
 
 TextAutomaton quoted(const TextAutomaton& inner) {

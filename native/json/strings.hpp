@@ -19,6 +19,9 @@ namespace psc {
 
 TextAutomaton spelled_as_json(const TextAutomaton& value, std::size_t max_states = kMaxTrieStates);
 
+// The same, not minimal: state s < value.size() is that of the value where its characters so far are complete, and no other state is.
+TextAutomaton spelled_state_by_state(const TextAutomaton& value, std::size_t max_states = kMaxTrieStates);
+
 // Every character may be spelled \uXXXX, \u0061 for `a` among them: all spellings that JSON has for the strings.
 TextAutomaton spelled_with_all_escapes(const TextAutomaton& value, std::size_t max_states = kMaxTrieStates);
 

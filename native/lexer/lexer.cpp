@@ -277,6 +277,12 @@ LexerState Lexer::restricted(LexerState state, const std::vector<char>& allowed)
     return to == *s.dfa ? state : state_id(to, kNoFallback);
 }
 
+LexerState Lexer::alike(LexerState state, Word longest_token) {
+    if (munch_ != Munch::any || is_start(state)) return state;
+    const DfaState from = *at(state).dfa, to = dfa_->alike(from, longest_token);
+    return to == from ? state : state_id(to, kNoFallback);
+}
+
 LexArc Lexer::arc(LexerState state, ByteClass byte_class) {
     const State& s = at(state);
     auto& cell = s.row[byte_class.index()];

@@ -124,6 +124,13 @@ public:
     // become none of them. For lexers whose states are made as they are visited; others return `state`.
     LexerState restricted(LexerState state, const std::vector<char>& allowed);
 
+    // A state from which tokens of up to so many bytes do the same, where a count is kept of a text: see LexemeAutomaton.
+    LexerState alike(LexerState state, Word longest_token);
+    bool counts() const { return dfa_->counts(); }
+
+    // Whether some byte leaves the open lexeme open, or ends it within itself.
+    bool is_extensible(LexerState state) const { return at(state).dfa && dfa_->is_extensible(*at(state).dfa); }
+
     // Builds everything reachable.
     void close();
 

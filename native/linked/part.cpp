@@ -101,6 +101,9 @@ Outlook outlook_of(std::span<const std::int64_t> words, std::span<const Outlook>
                 for (std::int64_t a = 0; a < code[2]; ++a) found.speaks_of_tokens |= has_symbol(arcs + 4 * a + 2);
                 break;
             }
+            case RulePrograms::counted:  // there is a text of such a length, or no rule
+                found = {bounded(code[2]), 1, true, false};
+                break;
             case RulePrograms::reference:
                 found = of_rules[static_cast<std::size_t>(n)];
                 break;

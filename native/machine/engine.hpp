@@ -61,6 +61,8 @@ class FirstVisits {
 public:
     virtual LexArc build_lex_arc(LexerState state, ByteClass byte_class) = 0;
     virtual LexerState narrow(LexerState state, LrState top) = 0;  // `top`: plain
+    virtual bool is_extensible(LexerState state) = 0;
+    virtual LexerState find_alike(LexerState state) = 0;
     virtual LexerView build_view(EngineCache& cache, LexerState lexer_state, LrState top, Work& work) = 0;
     virtual Transition build_transition(EngineCache& cache, ClassifierState state, LrState symbol, Work& work) = 0;
     // Of a lexer state what tokens do inside the lexeme that is open; null where that is of little use.
@@ -96,6 +98,18 @@ public:
         top = lr_.plain(top);
         const auto cached = narrowed_.find(state, top);
         return cached ? *cached : visits_->narrow(state, top);
+    }
+    // Whether the lexeme that is open in the state can be longer than it is; false where that is not stored.
+    bool is_extensible(LexerState state) { return visits_ && visits_->is_extensible(state); }
+    // The state whose masks are those of this one: of many that differ in how long a text is, as long as no token meets a bound.
+    LexerState alike(LexerState state) {
+        if (!counts_ || state.v == 0) return state;
+        const auto cached = alike_.find(state, kAnyTop);
+        return cached ? *cached : visits_->find_alike(state);
+    }
+    // The same without building.
+    Maybe<LexerState> cached_alike(LexerState state) const {
+        return counts_ && state.v != 0 ? alike_.find(state, kAnyTop) : Maybe<LexerState>(state);
     }
     bool is_condition(OutputSymbol symbol) const { return symbol.is_condition(lr_.n_terminals); }
     virtual std::span<const OutputSymbol> output(LexOutput id) const = 0;
@@ -201,6 +215,8 @@ protected:
     Word n_byte_classes_ = 0;
     bool narrows_ = false;  // whether narrow() may give other states
     SharedIdMap<LexerState, LrState, LexerState> narrowed_;
+    bool counts_ = false;  // whether alike() may give other states
+    SharedIdMap<LexerState, Word, LexerState> alike_;
     FirstVisits* visits_ = nullptr;  // null: all is stored
     ClassifierTables classifier_;    // then
     ReadingPolicy reading_;

@@ -35,6 +35,7 @@ LazyMachine::LazyMachine(LrTables lr, std::unique_ptr<Lexer> lexer, std::shared_
     cache_limit_ = cache_limit;
     visits_ = this;
     narrows_ = lexer_owner_->munch() == Lexer::Munch::any;
+    counts_ = lexer_owner_->counts();
     allowed_.resize(lr_.n_lr_states);
     reading_.read_first_mask();
     // With maximal munch a view costs as little as reading, and its parts are used by the next.
@@ -54,7 +55,7 @@ LazyMachine::Built::Built(const LazyMachine& m)
 
 std::size_t LazyMachine::table_bytes() const {
     const PatientLock lock(lock_);
-    return Engine::table_bytes() + below_.bytes() + lexer_owner_->bytes() + fragments_.bytes() + narrowed_.bytes();
+    return Engine::table_bytes() + below_.bytes() + lexer_owner_->bytes() + fragments_.bytes() + narrowed_.bytes() + alike_.bytes();
 }
 
 std::size_t LazyMachine::Built::bytes() const {
@@ -114,6 +115,20 @@ LexerState LazyMachine::narrow(LexerState state, LrState top) {
     const LexerState to = with_lexer([&] { return lexer_owner_->restricted(state, allowed); });
     narrowed_.insert(state, top, to);
     if (!narrowed_.find(to, top)) narrowed_.insert(to, top, to);
+    return to;
+}
+
+bool LazyMachine::is_extensible(LexerState state) {
+    const PatientLock lock(lock_);
+    return lexer_owner_->is_extensible(state);
+}
+
+LexerState LazyMachine::find_alike(LexerState state) {
+    const PatientLock lock(lock_);
+    if (const auto known = alike_.find(state, kAnyTop)) return *known;
+    const LexerState to = with_lexer([&] { return lexer_owner_->alike(state, static_cast<Word>(index_->max_depth())); });
+    alike_.insert(state, kAnyTop, to);
+    if (!alike_.find(to, kAnyTop)) alike_.insert(to, kAnyTop, to);
     return to;
 }
 

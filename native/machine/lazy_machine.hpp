@@ -71,6 +71,8 @@ private:
     LexArc build_lex_arc(LexerState state, ByteClass byte_class) override;
     const LexemeFragment* fragment(LexerState state) override;
     LexerState narrow(LexerState state, LrState top) override;
+    bool is_extensible(LexerState state) override;
+    LexerState find_alike(LexerState state) override;
     LexerView build_view(EngineCache& cache, LexerState lexer_state, LrState top, Work& work) override;
     Transition build_transition(EngineCache& cache, ClassifierState state, LrState symbol, Work& work) override;
     void add_members(EngineCache& cache, EmissionSet set, std::vector<Word>& out) override;

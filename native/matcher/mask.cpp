@@ -17,6 +17,7 @@ MaskRow Matcher::mask_row() {
     refresh();
     if (row_) return *row_;
     begin();
+    for (const Configuration& configuration : configurations()) machine_->alike(configuration.state);
     set_row(machine_->index() ? affordable_row() : classified_row());
     return *row_;
 }
@@ -54,7 +55,8 @@ bool Matcher::all_positions(const Holds& holds) const {
 // Whether the lexer is in a state in which few masks were asked for. Most grammars serve one text, which is in most states once: to
 // read the tokens costs that text less than to find what they do on every stack.
 bool Matcher::is_seldom_here() {
-    return !all_positions([&](const Configuration& at) { return !machine_->reads_here(cache(), at.state, at.top->state); });
+    return !all_positions(
+        [&](const Configuration& at) { return !machine_->reads_here(cache(), machine_->alike(at.state), at.top->state); });
 }
 
 MaskRow Matcher::classified_row() {
@@ -93,7 +95,7 @@ MaskRow Matcher::affordable_row() {
 }
 
 MaskRow Matcher::row_of(const Configuration& configuration) {
-    const auto [start, view] = machine_->start(cache(), configuration.state, configuration.top->state, work_);
+    const auto [start, view] = machine_->start(cache(), machine_->alike(configuration.state), configuration.top->state, work_);
     if (read_top_ != configuration.top || read_start_ != start) {
         read_ = read(configuration.top, start);
         read_top_ = configuration.top;
@@ -106,7 +108,9 @@ MaskRow Matcher::row_of(const Configuration& configuration) {
 Maybe<MaskRow> Matcher::cached_classified_row(Depth* looked_at) const {
     const Engine& m = *machine_;
     Depth depth{1};
-    const auto start = m.cached_start(cache(), position_->state, position_->top->state);
+    const auto state_of_masks = m.cached_alike(position_->state);
+    if (!state_of_masks) return {};
+    const auto start = m.cached_start(cache(), *state_of_masks, position_->top->state);
     if (!start) return {};
     Gathered emissions{0};
     ClassifierState state = start->state;

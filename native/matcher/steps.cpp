@@ -40,6 +40,8 @@ void Matcher::keep_step() {
     if (!stops || !from.is_one || !machine_->keeps_steps()) return;
     // Inside of free text a step leads to where it began, and every token of a vocabulary may be one.
     const bool stays = position_->is_one && position_->top == from.top && position_->state == from.state && *row_ == row_before;
+    // A step of a text whose length is counted is of one length.
+    if (machine_->cached_alike(from.state) != Maybe<LexerState>(from.state)) return;
     if (stays && cache().steps.size() >= KnownSteps::kMaxThatStay) return;
     KnownSteps::Step step;
     step.key = {row_before, from.state, last_token_, *stops};

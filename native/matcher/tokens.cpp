@@ -321,6 +321,8 @@ private:
     bool find_is_over(LexerState state) {
         Engine& machine = *matcher_.machine_;
         if (state == LexerState{0} || machine.contextual() || machine.at_end(state).empty()) return false;
+        // Nothing has to be built to know of most.
+        if (machine.is_extensible(state)) return false;
         // A longer lexeme goes on without a terminal, or ends with one.
         const auto is_behind = [&](LexWay way) { return machine.output(way.output).size() >= (way.next == LexerState{0} ? 2 : 1); };
         for (Word c = 0; c < machine.n_byte_classes(); ++c) {
@@ -407,12 +409,14 @@ private:
 class Matcher::Answers {
 public:
     // `looked_at`: is told how far down its stack the first configuration was asked about.
-    explicit Answers(const Matcher& matcher, Depth* looked_at = nullptr) : at_(*matcher.position_), looked_at_(looked_at) {}
+    explicit Answers(const Matcher& matcher, Depth* looked_at = nullptr)
+        : machine_(*matcher.machine_), at_(*matcher.position_), looked_at_(looked_at) {}
 
     std::optional<Word> operator()(ReadRows::Question asked) const {
         if (asked == ReadRows::kCount) return at_.is_one ? 1 : at_.n_several;
         const Configuration of = at_.is_one ? Configuration{at_.top, at_.state} : at_.several[asked.configuration];
-        if (asked.depth == 0) return of.state.v;
+        if (const auto state = machine_.cached_alike(of.state); asked.depth == 0)
+            return state ? std::optional((*state).v) : std::nullopt;
         if (last_.configuration != asked.configuration || last_.depth > asked.depth) {
             last_ = {asked.configuration, 1};
             node_ = of.top;
@@ -426,6 +430,7 @@ public:
     }
 
 private:
+    const Engine& machine_;
     const Position& at_;
     Depth* const looked_at_;
     // Questions mostly go down one stack.
@@ -476,6 +481,7 @@ MaskRow Matcher::read_row() {
     MaskRows::Bits words = std::make_unique<std::uint32_t[]>(machine_->n_words());
     const Arena::Attempt attempt(arena_);
     Configurations all = configurations();
+    for (Configuration& configuration : all) configuration.state = machine_->alike(configuration.state);
     const bool watches = watch(all);
     const std::size_t before = work_.left();
     TokenReader(*this, *machine_->index()).read(all, words.get());

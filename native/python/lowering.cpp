@@ -69,6 +69,20 @@ void write(const ExpressionGraph& graph, Expression node, std::vector<std::int64
             out.insert(out.end(), arcs.begin(), arcs.end());
             break;
         }
+        case Kind::counted: {
+            const std::vector<std::int64_t> flags(graph.accepts(node).begin(), graph.accepts(node).end());
+            const std::vector<std::int64_t> arcs(graph.arcs(node).begin(), graph.arcs(node).end());
+            try {
+                const auto words = written_out(graph.bounds_of_length(node), flags, arcs);
+                out.insert(out.end(), words.begin(), words.end());
+            } catch (const LimitExceeded&) {  // for a name: who needs the language asks RulePrograms::written_out() first
+                out.insert(out.end(), {RulePrograms::automaton, static_cast<std::int64_t>(flags.size()),
+                                       static_cast<std::int64_t>(arcs.size() / 4)});
+                for (const std::int64_t flag : flags) out.push_back(flag & 1);
+                out.insert(out.end(), arcs.begin(), arcs.end());
+            }
+            break;
+        }
         case Kind::reference:
             out.insert(out.end(), {RulePrograms::reference, graph.rule(node).v});
             break;
@@ -217,6 +231,9 @@ static void bind_rule_programs(nb::module_& m) {
         .def_prop_ro(
             "has_free_order", [](const RulePrograms& r) { return !r.free_orders.empty(); },
             "Whether members come in any order in some of them, which the words do not say.")
+        .def_prop_ro("has_counted", &RulePrograms::has_counted, "Whether a text is counted in some of them.")
+        .def("written_out", &RulePrograms::written_out, nb::call_guard<WithoutInterpreterLock>(),
+             "The same, a state for each count. Raises ResourceLimitError where that are too many.")
         .def(
             "lower",
             [](const RulePrograms& rules, std::int64_t size, std::int64_t named_size, std::int64_t around_free_text,

@@ -95,6 +95,7 @@ public:
                 return finished(chain);
             }
             case Kind::automaton:
+            case Kind::counted:
                 return arcs(node);
             default:
                 return repetition(node);
@@ -157,7 +158,7 @@ private:
             const auto to = static_cast<std::size_t>(all[i + 3]);
             const Word position = start + static_cast<Word>(i / 4);
             add_follow(position, leaving[to]);
-            if (accepts[to]) sets_.push_back(position);
+            if (accepts[to] & 1) sets_.push_back(position);
         }
         out.last = {begin, static_cast<Word>(sets_.size())};
         return out;

@@ -11,6 +11,7 @@ namespace psc {
 namespace {
 
 constexpr std::int64_t kSaturated = std::int64_t{1} << 40;
+constexpr std::int64_t kOnlyAlone = std::int64_t{1} << 32;  // positions that no terminal of several parts may have
 constexpr std::size_t kMaxNullableParts = 16;
 constexpr std::int64_t kLargeClass = 128;
 
@@ -84,10 +85,14 @@ ExpressionGraph::Facts ExpressionGraph::facts(Expression node) {
         f.rules = rule_sets_.intern(rule).first;
         return f;
     }
-    if (k == Kind::automaton) {
+    if (k == Kind::automaton || k == Kind::counted) {
         const auto all = arcs(node);
         f.positions = static_cast<std::int64_t>(all.size() / 4);
-        f.nullable = accepts(node)[0] != 0;
+        f.nullable = (accepts(node)[0] & 1) != 0;
+        if (k == Kind::counted) {
+            f.nullable &= bounds_of_length(node).least == 0;
+            f.positions += kOnlyAlone;
+        }
         for (std::size_t i = 0; i < all.size(); i += 4)
             f.large_class |= f.free |= all[i] == all[i + 3] && all[i + 2] - all[i + 1] >= kLargeClass;
         return f;
@@ -161,6 +166,15 @@ Expression ExpressionGraph::automaton(std::span<const Word> accepts, std::span<c
     if (arcs.empty()) return accepts[0] ? empty() : nothing();
     key_.assign({static_cast<Word>(Kind::automaton), static_cast<Word>(accepts.size())});
     key_.insert(key_.end(), accepts.begin(), accepts.end());
+    key_.insert(key_.end(), arcs.begin(), arcs.end());
+    return node(key_);
+}
+
+Expression ExpressionGraph::counted(Bounds bounds, std::span<const Word> flags, std::span<const Word> arcs) {
+    if (arcs.empty()) return (flags[0] & 1) != 0 && bounds.least == 0 ? empty() : nothing();
+    key_.assign({static_cast<Word>(Kind::counted), static_cast<Word>(flags.size()), static_cast<Word>(bounds.least),
+                 static_cast<Word>(bounds.most)});
+    key_.insert(key_.end(), flags.begin(), flags.end());
     key_.insert(key_.end(), arcs.begin(), arcs.end());
     return node(key_);
 }
@@ -300,7 +314,7 @@ Expression ExpressionGraph::nonempty(Expression node) {
     if (rest_[node.v] >= 0) return {rest_[node.v]};
     const std::vector<Expression> all(parts(node).begin(), parts(node).end());
     Expression made;
-    if (kind(node) == Kind::automaton) {
+    if (kind(node) == Kind::automaton || kind(node) == Kind::counted) {
         made = without_empty(node);
     } else if (kind(node) == Kind::repeat) {
         const Bounds b = bounds(node);
@@ -333,7 +347,7 @@ Expression ExpressionGraph::without_empty(Expression automaton) {
         arcs.insert(arcs.end(), {0, old[i + 1], old[i + 2], old[i + 3] + 1});
     if (arcs.empty()) return nothing();
     for (std::size_t i = 0; i < old.size(); i += 4) arcs.insert(arcs.end(), {old[i] + 1, old[i + 1], old[i + 2], old[i + 3] + 1});
-    return this->automaton(accepts, arcs);
+    return kind(automaton) == Kind::counted ? counted(bounds_of_length(automaton), accepts, arcs) : this->automaton(accepts, arcs);
 }
 
 std::vector<Word> merged_ranges(std::span<const Word> ranges) {

@@ -31,7 +31,7 @@ struct Bounds {
 
 class ExpressionGraph {
 public:
-    enum class Kind : Word { text, chars, sequence, choice, repeat, reference, automaton };
+    enum class Kind : Word { text, chars, sequence, choice, repeat, reference, automaton, counted };
 
     // The largest bound of a repetition, also after repetitions of repetitions have become one.
     static constexpr std::int64_t kMaxCount = limit("counts");
@@ -47,6 +47,8 @@ public:
     // A deterministic automaton over characters: `accepts` is a flag per state, state 0 is the start; arcs (from, first, last, to)
     // ascend, and those that leave a state are disjoint.
     Expression automaton(std::span<const Word> accepts, std::span<const Word> arcs);
+    // The same with counting states: 2 is added to their flags. `bounds` are those of a length, see rules/rule_programs.hpp.
+    Expression counted(Bounds bounds, std::span<const Word> flags, std::span<const Word> arcs);
     Expression sequence(std::span<const Expression> parts);
     Expression choice(std::span<const Expression> options);
     // Throws LimitExceeded when counts become too large.
@@ -63,11 +65,12 @@ public:
     std::span<const Word> characters(Expression text) const { return keys_[text.v].subspan(1); }
     std::span<const Word> ranges(Expression chars) const { return keys_[chars.v].subspan(1); }
     std::span<const Word> accepts(Expression automaton) const {
-        return keys_[automaton.v].subspan(2, static_cast<std::size_t>(keys_[automaton.v][1]));
+        return keys_[automaton.v].subspan(head_of(automaton), static_cast<std::size_t>(keys_[automaton.v][1]));
     }
     std::span<const Word> arcs(Expression automaton) const {
-        return keys_[automaton.v].subspan(2 + static_cast<std::size_t>(keys_[automaton.v][1]));
+        return keys_[automaton.v].subspan(head_of(automaton) + static_cast<std::size_t>(keys_[automaton.v][1]));
     }
+    Bounds bounds_of_length(Expression counted) const { return {keys_[counted.v][2], keys_[counted.v][3]}; }
     Rule rule(Expression reference) const { return {keys_[reference.v][1]}; }
     Bounds bounds(Expression repeat) const;
 
@@ -95,6 +98,7 @@ private:
         bool free = false, large_class = false, nullable = false, separable = true;
     };
 
+    std::size_t head_of(Expression automaton) const { return kind(automaton) == Kind::counted ? 4 : 2; }
     // The node of a key: its kind, then what it is made of.
     Expression node(std::span<const Word> key);
     Expression composite(Kind kind, std::span<const Expression> parts);

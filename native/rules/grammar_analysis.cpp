@@ -117,6 +117,14 @@ Expression GrammarAnalysis::read(Rule rule) {
                     stack.push_back(graph.automaton(std::span(words).first(n), std::span(words).subspan(n)));
                     break;
                 }
+                case RulePrograms::counted: {
+                    const auto arcs = static_cast<std::size_t>(program[at]);
+                    const Bounds bounds{program[at + 1], program[at + 2]};
+                    at += 3;
+                    take_words(n + 4 * arcs);
+                    stack.push_back(graph.counted(bounds, std::span(words).first(n), std::span(words).subspan(n)));
+                    break;
+                }
                 default:
                     stack.push_back(graph.reference({static_cast<Word>(n)}));
             }
@@ -184,6 +192,7 @@ bool GrammarAnalysis::fits(Expression node, std::int64_t limit) {
         node = graph.nonempty(node);
     }
     if (graph.kind(node) == Kind::automaton) return graph.positions(node) <= kMaxAutomatonArcs;
+    if (graph.kind(node) == Kind::counted) return static_cast<std::int64_t>(graph.arcs(node).size() / 4) <= kMaxAutomatonArcs;
     if (is_plain(graph, node)) return graph.positions(node) <= limits_.literals;
     return graph.positions(node) <= limit && determinism_.stays_small(node);
 }

@@ -167,8 +167,9 @@ private:
                 add_row(node, to.symbols);
                 return to.end();
             case Kind::automaton:
+            case Kind::counted:
                 throw LimitExceeded("rule " + std::string(name()) + ": the automaton has " +
-                                    std::to_string(graph_.positions(node)) + " arcs; the limit is " +
+                                    std::to_string(graph_.arcs(node).size() / 4) + " arcs; the limit is " +
                                     std::to_string(GrammarAnalysis::kMaxAutomatonArcs));
             default:
                 if (graph_.bounds(node) == kOptional) return add_alternatives(graph_.parts(node)[0], to);

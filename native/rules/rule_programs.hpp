@@ -8,6 +8,8 @@
 //   reference r                    the rule of that number
 //   automaton n k, f1 .. fn,       a deterministic automaton over characters, from state 0; fi: whether state i accepts; arcs
 //       (from first last to) x k   ascend, and those of a state are disjoint
+//   counted n k least most,        the same, of texts that arrive `least` to `most` times in a state that counts; most = -1: without
+//       f1 .. fn, arcs             limit. fi: 1 where state i accepts, and 2 more where it counts. It is a terminal alone.
 //
 // Characters are Unicode code points, or the symbols of tokens (text/token_symbols.hpp). Rule numbers are positions in the list of
 // names; names beyond the programs are rules that are referred to and not defined.
@@ -25,6 +27,7 @@
 #include "base/ids.hpp"
 #include "base/text_list.hpp"
 #include "lr/free_order.hpp"
+#include "rules/expression_graph.hpp"
 
 namespace psc {
 
@@ -53,7 +56,7 @@ struct FreeOrderRules {
 };
 
 struct RulePrograms {
-    enum Code : std::int64_t { text, chars, sequence, choice, repeat, reference, automaton };
+    enum Code : std::int64_t { text, chars, sequence, choice, repeat, reference, automaton, counted };
 
     std::vector<std::int64_t> words;
     std::vector<std::int64_t> offsets;  // per rule, and one more
@@ -78,12 +81,20 @@ struct RulePrograms {
                 return 3;
             case automaton:
                 return 3 + code[1] + 4 * code[2];
+            case counted:
+                return 5 + code[1] + 4 * code[2];
             default:
                 return 2;
         }
     }
     // Throws std::invalid_argument unless the words are programs.
     void check() const;
+    bool has_counted() const;
+    // The same with automata for what is counted, a state for each count. Throws LimitExceeded where that are too many.
+    RulePrograms written_out() const;
 };
+
+// What is counted as the words of an automaton, see RulePrograms. Throws LimitExceeded where it would have too many states.
+std::vector<std::int64_t> written_out(Bounds bounds, std::span<const std::int64_t> flags, std::span<const std::int64_t> arcs);
 
 }  // namespace psc

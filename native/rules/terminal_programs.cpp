@@ -47,6 +47,12 @@ void TerminalPrograms::write(const ExpressionGraph& graph, Expression node) {
         case Kind::automaton:
             write_automaton(graph.accepts(node), graph.arcs(node));
             break;
+        case Kind::counted: {
+            const Bounds b = graph.bounds_of_length(node);
+            words_.insert(words_.end(), {Code::counted, static_cast<Word>(b.least), static_cast<Word>(b.most)});
+            write_automaton(graph.accepts(node), graph.arcs(node));
+            break;
+        }
         case Kind::reference:
             break;  // there are none in a terminal
     }

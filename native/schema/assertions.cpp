@@ -21,6 +21,51 @@ using JsonKind = JsonDocument::Kind;
 
 constexpr std::int64_t kMaxUnique = limit("schema_unique_values");  // values of which each may come once
 
+constexpr Word kManyCopies = 500;  // of a class that a pattern counts: they are a length beside `^.*$`
+
+// A pattern `^.{m,n}$` of one class.
+struct CountedClass {
+    std::string of;
+    Word least, most;
+};
+
+// The bytes of a class, or of an escape for one, that a pattern begins with; 0: there is none.
+std::size_t length_of_class(std::string_view pattern) {
+    if (pattern.starts_with('.')) return 1;
+    if (pattern.size() > 1 && pattern[0] == '\\' && std::string_view("dDwWsS").find(pattern[1]) != std::string_view::npos) return 2;
+    if (!pattern.starts_with('[')) return 0;
+    for (std::size_t i = 1; i < pattern.size(); ++i) {
+        if (pattern[i] == ']') return i + 1;
+        if (pattern[i] == '\\') ++i;
+    }
+    return 0;
+}
+
+std::optional<CountedClass> counted_class(std::string_view pattern) {
+    if (!pattern.starts_with('^')) return std::nullopt;
+    pattern.remove_prefix(1);
+    const std::size_t n = length_of_class(pattern);
+    CountedClass out{std::string(pattern.substr(0, n)), 0, PredicateGraph::kOpen};
+    pattern.remove_prefix(n);
+    if (n == 0 || !pattern.starts_with('{') || !pattern.ends_with("}$")) return std::nullopt;
+    pattern = pattern.substr(1, pattern.size() - 3);
+    const auto number = [&](Word& to) {
+        const auto [end, error] = std::from_chars(pattern.data(), pattern.data() + pattern.size(), to);
+        if (error != std::errc() || pattern[0] == '-' || to >= 1'000'000'000) return false;
+        pattern.remove_prefix(static_cast<std::size_t>(end - pattern.data()));
+        return true;
+    };
+    if (!number(out.least)) return std::nullopt;
+    if (pattern.empty()) {
+        out.most = out.least;
+    } else if (pattern != ",") {
+        if (pattern[0] != ',') return std::nullopt;
+        pattern.remove_prefix(1);
+        if (!number(out.most) || !pattern.empty() || out.most < out.least) return std::nullopt;
+    }
+    return std::max(out.least, out.most) > kManyCopies ? std::optional(out) : std::nullopt;
+}
+
 }  // namespace
 
 Decimal SchemaReader::decimal(const Context& context, Keyword keyword, JsonNode value) const {
@@ -70,7 +115,13 @@ void SchemaReader::read_texts(Context& context, Keyword keyword, JsonNode value)
     const auto matched = [&](Language language) {
         return graph_.texts(language, 0, PredicateGraph::kOpen, options_.marks_matched);
     };
-    if (keyword == Keyword::pattern) return say(matched(pattern(context, keyword, document_.text(value))));
+    if (keyword == Keyword::pattern) {
+        const std::string_view text = document_.text(value);
+        const auto counted = counted_class(text);
+        if (!counted) return say(matched(pattern(context, keyword, text)));
+        return say(graph_.both(matched(pattern(context, keyword, "^" + counted->of + "*$")),
+                               graph_.texts(LanguageTable::kAny, counted->least, counted->most)));
+    }
     if (!options_.assert_format) return;
     const StringFormat* format = string_format(document_.text(value));
     if (!format) return;

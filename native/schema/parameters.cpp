@@ -335,29 +335,86 @@ Rule SchemaRules::raw_strings(const StringSet& set, Language matched, const std:
     TextAutomaton texts = free_of(shortened_format(set.language), excludes);
     if (matched != LanguageTable::kNone)
         texts = union_of(texts, free_of(shortened_format(matched), {layout_.parameters->raw_stop}), kMaxRawStates);
-    // Count text and what follows together, since that has a fixed length: counting first would need many more states.
-    const std::u32string after = spelled_by_tokens ? U"" : end;
-    auto more = static_cast<std::int64_t>(after.size());
     const bool is_anything = set == StringSet{LanguageTable::kAny, 0, -1} && layout_.excludes.empty();
     const bool line_breaks = layout_.parameters->line_breaks && !is_anything;
-    if (line_breaks) {
-        const TextAutomaton without = concatenation(without_line_break(texts), one_text(after), kMaxRawStates);
-        texts = union_of(concatenation(texts, one_text(U"\n" + after), kMaxRawStates),
-                         concatenation(without, no_line_break(), kMaxRawStates), kMaxRawStates);
-        ++more;
-    } else if (!spelled_by_tokens) {
-        texts = concatenation(texts, one_text(after), kMaxRawStates);
+    for (const Words& raw : raw_texts(texts, set, spelled_by_tokens ? U"" : end, line_breaks)) {
+        Words option;
+        marker(option, head);
+        option.insert(option.end(), raw.begin(), raw.end());
+        if (spelled_by_tokens) marker(option, end);
+        rule_words::sequence(option, spelled_by_tokens ? 3 : 2);
+        add(rule, option);
     }
-    if (set.least > 0 || set.most >= 0)
-        texts = with_length(texts, set.least + more, set.most < 0 ? -1 : set.most + more, kMaxRawStates);
-    if (line_breaks) texts = after_line_break(texts);
-    Words option;
-    marker(option, head);
-    rule_words::automaton(option, texts);
-    if (spelled_by_tokens) marker(option, end);
-    rule_words::sequence(option, spelled_by_tokens ? 3 : 2);
-    add(rule, option);
     return rule;
+}
+
+// The texts, of the set's lengths, with what follows, and line breaks around them where these are layout. Text and what follows are
+// counted together, since that has a fixed length: counting first would need many more states.
+std::vector<SchemaRules::Words> SchemaRules::raw_texts(const TextAutomaton& texts, const StringSet& set,
+                                                       const std::u32string& after, bool line_breaks) const {
+    const auto n = static_cast<std::int64_t>(after.size());
+    const bool has_length = set.least > 0 || set.most >= 0;
+    const auto together = [&](const TextAutomaton& of, const std::u32string& rest) {
+        return rest.empty() ? of : concatenation(of, one_text(rest), kMaxRawStates);
+    };
+    const auto of_length = [&](const TextAutomaton& of, std::int64_t more) {
+        if (!has_length) return of;
+        return with_length(of, set.least + more, set.most < 0 ? -1 : set.most + more, kMaxCopiedStates);
+    };
+    Words words;
+    try {
+        if (line_breaks) {
+            const TextAutomaton without = together(without_line_break(texts), after);
+            const TextAutomaton all =
+                union_of(together(texts, U"\n" + after), concatenation(without, no_line_break(), kMaxRawStates), kMaxRawStates);
+            rule_words::automaton(words, after_line_break(of_length(all, n + 1)));
+        } else {
+            rule_words::automaton(words, of_length(together(texts, after), n));
+        }
+        return {words};
+    } catch (const LimitExceeded&) {
+        if (!has_length) throw;
+    }
+    require_countable(texts, set);
+    if (!line_breaks) return {counted_texts(together(texts, after), set, n, false)};
+    std::vector<Words> out{counted_texts(together(texts, U"\n" + after), set, n + 1, true)};
+    const TextAutomaton without = without_line_break(texts);
+    if (psc::has_length(without, set.least, set.most)) out.push_back(counted_texts(together(without, after), set, n, true));
+    return out;
+}
+
+// The texts, `more` characters longer than those of the set; each state counts.
+SchemaRules::Words SchemaRules::counted_texts(const TextAutomaton& texts, const StringSet& set, std::int64_t more,
+                                              bool line_break) const {
+    const std::int64_t least = set.least > 0 ? set.least + more : 0, most = set.most < 0 ? -1 : set.most + more;
+    Words words;
+    if (!line_break) {
+        rule_words::counted(words, texts, 0, texts.size() - 1, least, most);
+        return words;
+    }
+    // A new start, the states, and a copy of the old start, to which the line break leads without being counted.
+    TextAutomaton out = TextAutomaton::drafted();
+    for (Word s = -1; s <= texts.size(); ++s) {
+        bool is_start = s < 0, pending = is_start;
+        const Word from = is_start || s == texts.size() ? 0 : s;
+        const auto line_break_arc = [&] {
+            if (std::exchange(pending, false)) out.add_arc('\n', '\n', texts.size() + 1);
+        };
+        for (Word k = texts.offsets[from]; k < texts.offsets[from + 1]; ++k) {
+            const auto& [first, last, to] = texts.arcs[k];
+            if (!is_start || last < '\n') {
+                out.add_arc(first, last, to + 1);
+                continue;
+            }
+            if (first < '\n') out.add_arc(first, '\n' - 1, to + 1);
+            line_break_arc();
+            if (last > '\n') out.add_arc(std::max<Word>(first, '\n' + 1), last, to + 1);
+        }
+        line_break_arc();
+        out.add_state(texts.accepts[from]);
+    }
+    rule_words::counted(words, out, 1, texts.size(), least, most);
+    return words;
 }
 
 SchemaRules::Words SchemaRules::parameter(Maybe<Rule> before, const Words& key, Predicate value, const std::u32string& end) {

@@ -31,9 +31,7 @@ void reference(Words& to, Rule rule) {
     to.push_back(RulePrograms::reference);
     to.push_back(rule.v);
 }
-void automaton(Words& to, const TextAutomaton& a) {
-    to.insert(to.end(), {RulePrograms::automaton, a.size(), static_cast<std::int64_t>(a.arcs.size())});
-    to.insert(to.end(), a.accepts.begin(), a.accepts.end());
+void arcs(Words& to, const TextAutomaton& a) {
     CancellationWatch watch;
     for (Word s = 0; s < a.size(); ++s)
         for (Word i = a.offsets[static_cast<std::size_t>(s)]; i < a.offsets[static_cast<std::size_t>(s) + 1]; ++i) {
@@ -42,12 +40,23 @@ void automaton(Words& to, const TextAutomaton& a) {
             to.insert(to.end(), {s, arc.first, arc.last, arc.to});
         }
 }
+void automaton(Words& to, const TextAutomaton& a) {
+    to.insert(to.end(), {RulePrograms::automaton, a.size(), static_cast<std::int64_t>(a.arcs.size())});
+    to.insert(to.end(), a.accepts.begin(), a.accepts.end());
+    arcs(to, a);
+}
+void counted(Words& to, const TextAutomaton& a, Word first, Word last, std::int64_t least, std::int64_t most) {
+    to.insert(to.end(), {RulePrograms::counted, a.size(), static_cast<std::int64_t>(a.arcs.size()), least, most});
+    for (Word s = 0; s < a.size(); ++s) to.push_back(a.accepts[static_cast<std::size_t>(s)] + (s >= first && s <= last ? 2 : 0));
+    arcs(to, a);
+}
 
 }  // namespace rule_words
 
 namespace {
 
 constexpr Word kMaxSchemaRules = limit("schema_rules");
+constexpr std::size_t kMaxCounted = limit("counted_text_states");
 constexpr Word kMaxIndented = 16;          // levels, each with rules of its own; deeper ones are indented as the last
 constexpr std::int64_t kShortString = 64;  // characters that a terminal counts; the parser counts longer strings
 
@@ -119,7 +128,7 @@ RulePrograms SchemaRules::write(Predicate root) {
             else
                 write_value(request.rule, request.value, request.depth);
         } catch (const LimitExceeded& e) {
-            throw located(e, i == 0 ? "#" : std::string(rule_name(request.rule)));
+            throw located(e, i == 0 ? "#" : request.end >= 0 ? location_ : std::string(rule_name(request.rule)));
         }
     }
     RulePrograms out;
@@ -255,7 +264,31 @@ Rule SchemaRules::strings(const StringSet& set) {
         add(rule, option);
         return rule;
     }
-    return entry->second = names(values_.language_of(set));
+    if (const auto language = values_.small_language_of(set)) return entry->second = names(*language);
+    return entry->second = counted_strings(set);
+}
+
+// The opening quote arrives in the state of the value's start, which counts as those do that its characters lead to.
+Rule SchemaRules::counted_strings(const StringSet& set) {
+    TextAutomaton value = shortened_format(set.language);
+    if (!has_length(value, set.least, set.most)) value = languages_[set.language];
+    require_countable(value, set);
+    const std::int64_t least = set.least <= lengths_of(value).least[0] ? 0 : set.least + 1;
+    Words option;
+    rule_words::counted(option, quoted(spelled_state_by_state(value)), 1, value.size(), least, set.most < 0 ? -1 : set.most + 1);
+    const Rule rule = fresh("strings");
+    add(rule, option);
+    return rule;
+}
+
+void SchemaRules::require_countable(const TextAutomaton& texts, const StringSet& set) const {
+    const auto bound = static_cast<std::size_t>(set.most < 0 ? set.least : set.most),
+               n = std::max<std::size_t>(n_repeating(texts), 1);
+    if (bound <= kMaxCounted / n) return;
+    throw LimitExceeded(std::string(set.most < 0 ? "minLength" : "maxLength") + " " + readable(static_cast<std::int64_t>(bound)) +
+                        " beside a pattern or format that may repeat " + readable(static_cast<std::int64_t>(n)) +
+                        " states: these times the characters are more than " + readable(kMaxCounted) +
+                        ", the limit; choose a smaller length, or leave it out");
 }
 
 Rule SchemaRules::names(Language language, Language matched) {

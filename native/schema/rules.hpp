@@ -91,6 +91,11 @@ private:
     Rule object(const Atoms& atoms, Word depth);
     Rule array(const Atoms& atoms, Word depth);
     Rule strings(const StringSet& set);
+    std::vector<Words> raw_texts(const TextAutomaton& texts, const StringSet& set, const std::u32string& after,
+                                 bool line_breaks) const;
+    Words counted_texts(const TextAutomaton& texts, const StringSet& set, std::int64_t more, bool line_break) const;
+    Rule counted_strings(const StringSet& set);
+    void require_countable(const TextAutomaton& texts, const StringSet& set) const;
     Rule numbers(Language language);
     // A language as texts with few digits. Of what a schema says about strings only formats are shortened.
     TextAutomaton shortened_numbers(Language language) const;
@@ -155,6 +160,9 @@ void choice(std::vector<std::int64_t>& to, std::size_t n);
 void repeat(std::vector<std::int64_t>& to, std::int64_t least, std::int64_t most);
 void reference(std::vector<std::int64_t>& to, Rule rule);
 void automaton(std::vector<std::int64_t>& to, const TextAutomaton& automaton);
+// The texts of an automaton that arrive `least` to `most` times in one of the states from `first` to `last`.
+void counted(std::vector<std::int64_t>& to, const TextAutomaton& automaton, Word first, Word last, std::int64_t least,
+             std::int64_t most);
 }  // namespace rule_words
 
 }  // namespace psc

@@ -143,8 +143,10 @@ Predicate SchemaValues::meaning(Predicate p, TypeSet type) {
 StringSet SchemaValues::strings(Predicate p) {
     const StringSet set = strings_of(restricted(p, json_types::string));
     // Perhaps no string of the language has such a length.
-    if (set.language != LanguageTable::kAny && language_of(set) == LanguageTable::kNone) return {LanguageTable::kNone, 0, -1};
-    return set;
+    if (set.language == LanguageTable::kAny || set.language == LanguageTable::kNone || (set.least == 0 && set.most < 0)) return set;
+    const auto [entry, is_new] = has_strings_.try_emplace(set);
+    if (is_new) entry->second = has_length(languages_[set.language], set.least, set.most);
+    return entry->second ? set : StringSet{LanguageTable::kNone, 0, -1};
 }
 
 StringSet SchemaValues::strings_of(Predicate p) {
@@ -214,6 +216,16 @@ Language SchemaValues::language_of(const StringSet& set) {
     if (cached != lengths_.end()) return cached->second;
     TextAutomaton made = with_length(languages_[set.language], set.least, set.most);
     return lengths_[set] = is_empty(made) ? LanguageTable::kNone : languages_.number(std::move(made));
+}
+
+std::optional<Language> SchemaValues::small_language_of(const StringSet& set) {
+    if (set.least == 0 && set.most < 0) return set.language;
+    if (const auto cached = lengths_.find(set); cached != lengths_.end()) return cached->second;
+    try {
+        return lengths_[set] = languages_.number(with_length(languages_[set.language], set.least, set.most, kMaxCopiedStates));
+    } catch (const LimitExceeded&) {
+        return std::nullopt;
+    }
 }
 
 Language SchemaValues::numbers(Predicate p) { return numbers_of(restricted(p, json_types::number)); }

@@ -16,6 +16,7 @@
 
 #include <array>
 #include <map>
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -24,6 +25,9 @@
 #include "schema/reader.hpp"
 
 namespace psc {
+
+// Of texts with their lengths; more are counted by the lexer.
+inline constexpr std::size_t kMaxCopiedStates = 1000;
 
 class SchemaValues {
 public:
@@ -43,6 +47,8 @@ public:
     Origins by_origin(Predicate p) { return origins_of(restricted(p, json_types::string)); }
     // The language of a set of strings, with its lengths.
     Language language_of(const StringSet& set);
+    // The same where that has few states; none where the lexer counts instead.
+    std::optional<Language> small_language_of(const StringSet& set);
     // A language of plain numbers, or kAllNumbers.
     Language numbers(Predicate p);
     // Each case is atoms that all hold, ascending; formulas of presence are among them. Of arrays or of objects.
@@ -99,6 +105,7 @@ private:
     Predicate& restricted_entry(Predicate p, TypeSet type);
     std::unordered_map<Word, Answer> empty_;
     std::map<StringSet, Language> lengths_;
+    std::map<StringSet, bool> has_strings_;
     std::vector<Predicate> said_;   // scratch: about one member or item
     std::vector<Predicate> parts_;  // of the predicates that restricted() is working on
     int deepness_ = 0;              // of restricted()

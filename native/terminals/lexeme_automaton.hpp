@@ -47,6 +47,11 @@ public:
     virtual std::span<const Terminal> reachable(DfaState state) = 0;
     // A state like `state` without some terminals that are not allowed (`allowed`: per terminal); `state` itself is always correct.
     virtual DfaState restricted(DfaState state, const std::vector<char>& /*allowed*/) { return state; }
+    // A state from which texts of up to `longest_token` bytes do the same, and the same may follow them; one for many states that differ
+    // in a count.
+    virtual DfaState alike(DfaState state, Word /*longest_token*/) { return state; }
+    // Whether alike() may give other states.
+    virtual bool counts() const { return false; }
     virtual std::size_t bytes() const = 0;
 
 protected:

@@ -49,8 +49,7 @@ OpenLexemes::OpenLexemes(std::shared_ptr<const TerminalNfa> terminals)
       subsets_(*nfa_),
       wide_(nfa_->classes()),
       reached_in_(nfa_->positions().terminals()),
-      target_(nfa_->classes().size(), -1),
-      key_(wide_.n_slots(), -1) {
+      target_(nfa_->classes().size(), -1) {
     add_new_subsets();
 }
 
@@ -71,17 +70,16 @@ std::unique_ptr<Word[]> OpenLexemes::make_row(DfaState state) {
         if (!subsets_.expand(subset_of(state), kMaxSubsetSteps, arcs_))
             throw LimitExceeded("steps to make the automaton of the terminals deterministic", kMaxSubsetSteps);
         add_new_subsets();
+        key_.clear();
         for (const auto& arc : arcs_) {
             target_[arc.character_class] = of_subset(arc.target);
-            if (wide_.slot(arc.character_class) >= 0) key_[wide_.slot(arc.character_class)] = of_subset(arc.target);
+            if (const Word slot = wide_.slot(arc.character_class); slot >= 0)
+                key_.insert(key_.end(), {slot, of_subset(arc.target)});
         }
-        fill_bytes(wide_.root(wide_.number(key_)), row);
+        fill_bytes(wide_.root(wide_.number_of(key_)), row);
         for (int b = 0; b < 128; ++b)
             if (classes.of_ascii(b) >= 0) row[b] = target_[classes.of_ascii(b)];
-        for (const auto& arc : arcs_) {
-            target_[arc.character_class] = -1;
-            if (wide_.slot(arc.character_class) >= 0) key_[wide_.slot(arc.character_class)] = -1;
-        }
+        for (const auto& arc : arcs_) target_[arc.character_class] = -1;
     }
     auto made = std::make_unique<Word[]>(n_classes());
     for (int b = 255; b >= 0; --b) made[byte_class()[b].index()] = row[b] == -1 ? -1 : of_run(row[b]);
@@ -151,7 +149,18 @@ DfaState OpenLexemes::restricted(DfaState state, const std::vector<char>& allowe
         if (keeps) kept.push_back(n);
     }
     if (kept.empty() || kept.size() == subsets_.positions_of(subset_of(state)).size()) return state;
-    const Word subset = subsets_.state_of(kept);
+    const Word subset = subsets_.part_of(subset_of(state), kept);
+    add_new_subsets();
+    return {of_subset(subset)};
+}
+
+DfaState OpenLexemes::alike(DfaState state, Word longest_token) {
+    if (state == kStart) return state;
+    if (is_inner(state)) {
+        const auto to = [&](Word target) { return alike({target}, longest_token).v; };
+        return {2 * wide_.with_targets(inner_of(state), to) + 1};
+    }
+    const Word subset = subsets_.alike(subset_of(state), longest_token);
     add_new_subsets();
     return {of_subset(subset)};
 }

@@ -32,6 +32,8 @@ public:
     bool is_unbounded(DfaState) const override { return false; }
     std::span<const Terminal> reachable(DfaState state) override;
     DfaState restricted(DfaState state, const std::vector<char>& allowed) override;
+    DfaState alike(DfaState state, Word longest_token) override;
+    bool counts() const override { return !nfa_->positions().counting().empty(); }
     std::size_t bytes() const override;
 
 private:
@@ -61,7 +63,7 @@ private:
     std::vector<Word> reached_;                  // per state, of lists_; -1: not computed
     std::vector<std::vector<Word>> reached_in_;  // per terminal; empty: not computed
     std::vector<Subsets::Arc> arcs_;             // scratch, with the next two
-    std::vector<Word> target_, key_;             // per class of characters, and per slot of the wide ones: -1 between uses
+    std::vector<Word> target_, key_;             // per class of characters, -1 between uses; what the wide ones lead to
 };
 
 }  // namespace psc

@@ -1,6 +1,7 @@
 #include "terminals/positions.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <stdexcept>
 
 namespace psc {
@@ -31,6 +32,11 @@ public:
             require(at_ == words_.size());
             return nodes_.size() <= limit_;
         }
+        if (!words_.empty() && words_[0] == Code::counted) {
+            read_counted(part);
+            require(at_ == words_.size());
+            return nodes_.size() <= limit_;
+        }
         while (at_ < words_.size()) {
             const Word code = take();
             if (code == Code::except) {
@@ -47,6 +53,9 @@ public:
         add(Step::match, part);
         return nodes_.size() <= limit_;
     }
+
+    // Of a program that counts.
+    std::optional<TerminalPositions::Counted>& counted() { return counted_; }
 
 private:
     struct Frame {
@@ -193,6 +202,29 @@ private:
         read_arcs(n, k, ends);
     }
 
+    void read_counted(Word terminal) {
+        ++at_;
+        const Word first = here(), least = take(), most = take();
+        require(least >= 0 && most >= -1 && (most < 0 || most >= least) && take() == Code::automaton);
+        const Word n = take(), k = take();
+        require(n > 0 && k >= 0 && static_cast<std::size_t>(n) + 3 * static_cast<std::size_t>(k) <= words_.size() - at_);
+        std::vector<Word> ends;
+        std::vector<char> counts, accepts;
+        for (const Word flag : words_.subspan(at_, n)) {
+            require(flag >= 0 && flag < 4);
+            ends.push_back(flag & 1 ? 0 : -1);
+            accepts.push_back((flag & 1) != 0);
+            counts.push_back((flag & 2) != 0);
+        }
+        at_ += n;
+        const auto words = words_.subspan(at_, 3 * k);
+        const std::vector<Word> start = read_arcs(n, k, ends);
+        std::vector<CompletionLengths::Arc> arcs;
+        for (Word i = 0; i < k; ++i) arcs.push_back({words[3 * i], words[3 * i + 2], counts[words[3 * i + 2]] != 0});
+        add(Step::match, terminal);
+        counted_ = {terminal, first, here(), least, most, start, std::move(counts), CompletionLengths(n, arcs, accepts)};
+    }
+
     // The states' lists of terminals become nodes after those of the states.
     void read_labelled() {
         const Word n = take(), k = take();
@@ -218,8 +250,8 @@ private:
         for (Word number : lists) add(Step::match_all, number);
     }
 
-    // `ends`: per state which of the nodes after the automaton it may continue at, or -1.
-    void read_arcs(Word n, Word k, const std::vector<Word>& ends) {
+    // `ends`: per state which of the nodes after the automaton it may continue at, or -1. The first node of each state.
+    std::vector<Word> read_arcs(Word n, Word k, const std::vector<Word>& ends) {
         require(static_cast<std::size_t>(k) <= (words_.size() - at_) / 3);
         const std::span<const Word> arcs = words_.subspan(at_, 3 * k);
         at_ += 3 * k;
@@ -249,6 +281,8 @@ private:
             }
             for (const auto& [set, target] : leaving[s]) add(Step::character, set, start[target]);
         }
+        start.pop_back();
+        return start;
     }
 
     std::vector<Node>& nodes_;
@@ -259,6 +293,7 @@ private:
     std::size_t at_ = 0;
     std::vector<Frame> frames_;
     std::vector<Word> jumps_;
+    std::optional<TerminalPositions::Counted> counted_;
 };
 
 }  // namespace
@@ -275,8 +310,20 @@ TerminalPositions::TerminalPositions(std::span<const Word> words, std::span<cons
             failed_ = t;
             return;
         }
+        if (reader.counted()) counted_.push_back(std::move(*reader.counted()));
         has_exceptions_ |= entries_.size() > n_entries + 1;
     }
+}
+
+// Where the least length is reached and the greatest is far, whatever a token leads to can still end, and may. Where both are far,
+// what can end soon ends too soon, and what goes on without limit meets a length between the bounds.
+Word TerminalPositions::Counted::alike(Word count, Word longest_token) const {
+    if (count == kAny) return kAny;
+    const std::int64_t after = std::int64_t{count} + longest_token;
+    if (most >= 0 && after + lengths.max_shortest() > most) return count;
+    if (count >= least) return kAny;
+    const bool meets_one = most < 0 || lengths.max_step() <= std::int64_t{most} - least + 1;
+    return meets_one && after + std::max(lengths.max_limited(), lengths.max_shortest()) < least ? 0 : count;
 }
 
 Word TerminalPositions::terminal_of(Word node) const {

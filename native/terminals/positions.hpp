@@ -10,6 +10,8 @@
 //   labelled n k, (l t1 .. tl) x n, (source set target) x k
 //                                    the whole program: one automaton of many terminals; a state lists those that match there
 //   elsewhere                        the whole program: another terminal's labelled automaton matches this one
+//   counted l m, automaton ..        the whole program: the texts of the automaton that arrive l to m times in a state that counts;
+//                                    m = -1: without limit. fi: 1 where state i is final, and 2 more where it counts
 //   except                           at the outermost level: the language so far, less all texts of what follows
 //
 // Example: with the sets 0 = [0-9] and 1 = [.], the program `repeat 1 -1 characters 1 0 end characters 1 1` is [0-9]+ followed by a
@@ -24,10 +26,12 @@
 // made deterministic faster.
 #pragma once
 
+#include <algorithm>
 #include <span>
 #include <vector>
 
 #include "base/intern.hpp"
+#include "text/completion_lengths.hpp"
 
 namespace psc {
 
@@ -51,7 +55,25 @@ public:
         if ((node.kind == Kind::split || node.kind == Kind::character) && node.b >= 0) f(node.b);
     }
 
-    enum Code : Word { characters, choice, next, end, repeat, automaton, except, labelled, elsewhere };
+    enum Code : Word { characters, choice, next, end, repeat, automaton, except, labelled, elsewhere, counted };
+
+    // A terminal whose program is `counted`.
+    struct Counted {
+        Word terminal, first, end;  // its nodes: those of the automaton, then the match
+        Word least, most;
+        std::vector<Word> start;   // per state its first node
+        std::vector<char> counts;  // per state
+        CompletionLengths lengths;
+
+        Word state_of(Word node) const {
+            return static_cast<Word>(std::upper_bound(start.begin(), start.end(), node) - start.begin()) - 1;
+        }
+        static constexpr Word kAny = CompletionLengths::kAny, kNone = CompletionLengths::kNone;
+        Word count_at(Word state, Word count) const { return lengths.needed(state, count, least, most); }
+        bool fits(Word count) const { return count == kAny || (count >= least && (most < 0 || count <= most)); }
+        // A count with which tokens of so many bytes do the same from any state; it itself where there is none.
+        Word alike(Word count, Word longest_token) const;
+    };
 
     // Reads one program for each terminal. Stops at the first that makes more than `limit` nodes, which failed() then is; else -1.
     // Throws std::invalid_argument for words that are no program.
@@ -69,6 +91,14 @@ public:
     Word first_node(Word terminal) const { return terminal < terminals_ ? first_[terminal] : static_cast<Word>(nodes_.size()); }
     // Whether a terminal's program is an automaton of many terminals.
     bool is_labelled(Word terminal) const { return labelled_[terminal]; }
+    // Those that count, ascending by terminal.
+    const std::vector<Counted>& counting() const { return counted_; }
+    // The number among these of the one that has a node, or -1.
+    Word counted_of(Word node) const {
+        const auto after =
+            std::upper_bound(counted_.begin(), counted_.end(), node, [](Word n, const Counted& c) { return n < c.first; });
+        return after != counted_.begin() && node < std::prev(after)->end ? static_cast<Word>(after - counted_.begin()) - 1 : -1;
+    }
     // Whether a program has exceptions.
     bool has_exceptions() const { return has_exceptions_; }
 
@@ -80,6 +110,7 @@ private:
     std::vector<Node> nodes_;
     std::vector<Word> entries_;
     SequenceInterner lists_;
+    std::vector<Counted> counted_;
     std::vector<Word> first_;     // per terminal, its first node
     std::vector<char> labelled_;  // per terminal
     bool has_exceptions_ = false;

@@ -3,6 +3,10 @@
 // A state is a set of positions (terminals/positions.hpp), those that read a character and those that match; positions that are not
 // live are left out. State 0 is the start. Two starts with one subset are one state, so an arc may lead back to state 0.
 //
+// Behind the positions a state has the counts of the terminals that count (TerminalPositions::Counted), where they matter: words
+// below 0, two for each. So a bound of a thousand characters costs the states that texts come to, not a thousand times those of
+// the terminal. Example: after `"ab` of a string of at most three characters, the positions inside of it and the count 2.
+//
 // Cost: of a state, the classes that each of its positions reads; then, for each class, the closure of where it leads. A position
 // that is entered alone has its closure cached. Threads: one at a time.
 // Source: M. O. Rabin, D. Scott, "Finite Automata and Their Decision Problems" (1959).
@@ -34,9 +38,12 @@ public:
     const SequenceInterner& outputs() const { return outputs_; }
     // Whether it reads anything.
     bool is_extensible(Word state) const;
-    std::span<const Word> positions_of(Word state) const { return states_[state]; }
-    // The state of these positions, ascending, which are a part of another state's.
-    Word state_of(std::span<const Word> positions) { return states_.intern(positions).first; }
+    std::span<const Word> positions_of(Word state) const { return states_[state].first(n_positions(states_[state])); }
+    // The state with a part of another state's positions, ascending, and the counts of these.
+    Word part_of(Word state, std::span<const Word> positions);
+    // The state without what the counts say further away than tokens of so many bytes look; the state itself where they say nothing.
+    // From both states every token does the same, to the bytes that it leaves possible.
+    Word alike(Word state, Word longest_token);
     // The number of positions and classes visited so far.
     std::size_t steps() const { return steps_; }
     std::size_t bytes() const {
@@ -48,7 +55,21 @@ public:
     }
 
 private:
+    // A state's words behind its positions: for each terminal that counts and whose count matters.
+    static constexpr Word kCounts = -2;
+    static Word counts_word(Word number_or_count) { return kCounts - number_or_count; }
+    static Word value_of(Word counts_word) { return kCounts - counts_word; }
+    std::size_t n_positions(std::span<const Word> words) const {
+        std::size_t n = words.size();
+        if (!positions_.counting().empty())
+            while (n > 0 && words[n - 1] < 0) n -= 2;
+        return n;
+    }
     Word state_after(std::span<const Word> nodes);
+    Word state_after_counting(std::span<const Word> nodes, std::span<const Word> counts);
+    Word count_of(std::span<const Word> counts, Word counted) const;
+    bool matches(Word node, std::span<const Word> words) const;
+    void keep_counts(std::span<const Word> words, std::vector<Word>& positions) const;
 
     const TerminalNfa& nfa_;
     const TerminalPositions& positions_;
@@ -57,7 +78,7 @@ private:
     std::vector<Word> state_of_;  // per such sequence
     SequenceInterner states_, outputs_;
     std::vector<Word> state_after_node_;  // per position that is entered alone, or -1
-    std::vector<Word> stamp_, stack_, subset_, matched_, excepted_, touched_;
+    std::vector<Word> stamp_, stack_, subset_, matched_, excepted_, touched_, counting_;
     std::vector<Word> first_;                // per class, a position that it enters, or -1: there is mostly one
     std::vector<std::vector<Word>> bucket_;  // and the others
 };

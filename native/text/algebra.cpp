@@ -1,7 +1,10 @@
 // Products of automata over texts: of two automata, or of one with a count of characters. Cost: text/automaton.hpp.
 #include <algorithm>
+#include <numeric>
 #include <stdexcept>
 
+#include "base/components.hpp"
+#include "text/completion_lengths.hpp"
 #include "text/exploration.hpp"
 
 namespace psc {
@@ -208,6 +211,55 @@ TextAutomaton repeated(const TextAutomaton& a, std::int64_t least, std::int64_t 
     }
     if (least == 0) return union_of(at_least_once(a, max_states), empty_text(), max_states);
     return concatenation(power(a, least - 1, max_states), at_least_once(a, max_states), max_states);
+}
+
+bool has_length(const TextAutomaton& a, std::int64_t least, std::int64_t most) {
+    if (is_empty(a) || (most >= 0 && least > most)) return false;
+    const TextLengths lengths = lengths_of(a);
+    if (most >= 0 && lengths.least[0] > most) return false;
+    if (lengths.least[0] >= least) return true;
+    if (lengths.most[0] >= 0 && lengths.most[0] <= most) return lengths.most[0] >= least;
+    std::vector<CompletionLengths::Arc> arcs;
+    for (Word s = 0; s < a.size(); ++s)
+        for (Word k = a.offsets[s]; k < a.offsets[s + 1]; ++k) arcs.push_back({s, a.arcs[k].to, true});
+    return CompletionLengths(a.size(), arcs, a.accepts).can_end(0, least, most);
+}
+
+std::size_t n_repeating(const TextAutomaton& a) {
+    std::vector<Word> all(static_cast<std::size_t>(a.size()));
+    std::iota(all.begin(), all.end(), 0);
+    std::vector<Word> to;
+    for (const TextAutomaton::Arc& arc : a.arcs) to.push_back(arc.to);
+    const auto targets = [&](Word s) {
+        return std::span<const Word>(to).subspan(static_cast<std::size_t>(a.offsets[s]),
+                                                 static_cast<std::size_t>(a.offsets[s + 1] - a.offsets[s]));
+    };
+    std::size_t n = 0;
+    for (const auto& component : components(a.size(), all, targets)) {
+        const auto from_first = targets(component[0]);
+        const bool repeats = component.size() > 1 || std::ranges::find(from_first, component[0]) != from_first.end();
+        n += repeats ? component.size() : 0;
+    }
+    return n;
+}
+
+TextAutomaton with_count(const TextAutomaton& a, const std::vector<char>& counts, std::int64_t least, std::int64_t most,
+                         std::size_t max_states) {
+    std::vector<CompletionLengths::Arc> arcs;
+    for (Word s = 0; s < a.size(); ++s)
+        for (Word k = a.offsets[s]; k < a.offsets[s + 1]; ++k) arcs.push_back({s, a.arcs[k].to, counts[a.arcs[k].to] != 0});
+    const CompletionLengths lengths(a.size(), arcs, a.accepts);
+    const Word start = lengths.needed(0, 0, least, most);
+    if (start == CompletionLengths::kNone) return no_text();
+    return explored({0, start}, max_states, [&](std::pair<Word, Word> state, const auto& arc) {
+        const auto [s, n] = state;
+        for (Word k = a.offsets[s]; k < a.offsets[s + 1]; ++k) {
+            const Word to = a.arcs[k].to;
+            const Word count = lengths.needed(to, n == CompletionLengths::kAny ? n : n + (counts[to] ? 1 : 0), least, most);
+            if (count != CompletionLengths::kNone) arc(a.arcs[k].first, a.arcs[k].last, {to, count});
+        }
+        return a.accepts[s] && (n == CompletionLengths::kAny || (n >= least && (most < 0 || n <= most)));
+    });
 }
 
 TextAutomaton with_length(const TextAutomaton& a, std::int64_t least, std::int64_t most, std::size_t max_states) {

@@ -81,7 +81,15 @@ TextAutomaton of_arcs(const std::vector<bool>& accepts, const std::vector<std::a
 // an automaton whose texts are all short enough stays as it is.
 TextAutomaton with_length(const TextAutomaton& a, std::int64_t least, std::int64_t most, std::size_t max_states = kMaxTextStates);
 
+// The texts that arrive `least` to `most` times in a state that counts (per state); most = -1: without limit.
+TextAutomaton with_count(const TextAutomaton& a, const std::vector<char>& counts, std::int64_t least, std::int64_t most,
+                         std::size_t max_states = kMaxTextStates);
+
 bool is_empty(const TextAutomaton& a);
+// Whether there is a text of with_length(), without making that.
+bool has_length(const TextAutomaton& a, std::int64_t least, std::int64_t most);
+// The states that a text can come to more than once, which with_length() copies for each length.
+std::size_t n_repeating(const TextAutomaton& a);
 bool accepts(const TextAutomaton& a, std::u32string_view text);
 // A shortest text; of several, the first by code points.
 std::optional<std::u32string> shortest(const TextAutomaton& a);

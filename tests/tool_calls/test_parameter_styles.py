@@ -350,7 +350,7 @@ def test_options():
         *[(an_object(**{name: INTEGER}), "minimax_m3_xml", "element name") for name in ("", " \n", "/a", "a>b")],
         (an_object(a={"$ref": "#/no"}), "qwen_xml", "#/properties/a"),
         ('{"type": ', "qwen_xml", "line 1, column 10: the text ends early"),
-        (an_object(a={"type": "string", "maxLength": 50_000}), "qwen_xml", "more than 200000"),
+        (an_object(a={"type": "string", "maxLength": 50_000_000}), "qwen_xml", "#/properties/a: maxLength 50,000,000 beside"),
     ],
 )
 def test_what_cannot_be_enforced_is_named(schema, style, message):
