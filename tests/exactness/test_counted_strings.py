@@ -1,6 +1,6 @@
 """Texts of an automaton whose length the lexer counts beside it, against the same with a state for each count.
 
-The native core counts in states that are made as texts come to them (native/terminals/subsets.hpp), and gives many of them one mask.
+The native core counts in states that are made as texts come to them (native/terminals/subsets.hpp); many of them share a mask.
 `written_out` makes the automaton of all counts, which has nothing of that.
 """
 
