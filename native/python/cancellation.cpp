@@ -131,10 +131,8 @@ void bind_cancellation(nb::module_& m) {
                         "program ends, what threads do in such blocks is called off.")
         .def(nb::init<std::optional<BoundCancellation>>(), "cancellation"_a.none())
         .def("__enter__", &Obeying::enter, "Raises CompilationCancelledError where the calling thread is to stop.")
-        .def(
-            "__exit__", [](Obeying& self, nb::args) { self.leave(); }, nb::sig("def __exit__(self, *error: object) -> None"));
-    m.def(
-        "obeys", [] { return Cancellation::obeyed() != nullptr; }, "Whether the calling thread is in such a block.");
+        .def("__exit__", [](Obeying& self, nb::args) { self.leave(); }, nb::sig("def __exit__(self, *error: object) -> None"));
+    m.def("obeys", [] { return Cancellation::obeyed() != nullptr; }, "Whether the calling thread is in such a block.");
     m.def("stop_if_cancelled", &stop_if_cancelled, "Raises CompilationCancelledError where the calling thread is to stop.");
     m.def("end_compilations", &end_compilations, "seconds"_a,
           "Calls off what other threads do in blocks of Obeying, now and later. Returns whether all have left within the time.");
