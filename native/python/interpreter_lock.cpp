@@ -118,10 +118,10 @@ WithInterpreterLock::~WithInterpreterLock() {
     if (thread_) release();
 }
 
-nb::object call_python(nb::handle f, nb::handle argument) {
+nb::object call_with(nb::handle f, const nb::tuple& arguments) {
     PyObject* result = nullptr;
     try {
-        result = PyObject_CallFunctionObjArgs(f.ptr(), argument.ptr(), nullptr);
+        result = PyObject_CallObject(f.ptr(), arguments.ptr());
     } catch (...) {
         stay_here();
     }

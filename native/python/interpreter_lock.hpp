@@ -16,6 +16,8 @@
 // Cost: a few instructions a call; a condition variable where two calls meet.
 #pragma once
 
+#include <utility>
+
 #include "python/bindings.hpp"
 
 namespace psc {
@@ -49,7 +51,11 @@ private:
 };
 
 // What a function of Python's returns. Its code may let go of the lock, and ask for it when the program ends.
-nb::object call_python(nb::handle f, nb::handle argument);
+nb::object call_with(nb::handle f, const nb::tuple& arguments);
+template <class... Arguments>
+nb::object call_python(nb::handle f, Arguments&&... arguments) {
+    return call_with(f, nb::make_tuple(std::forward<Arguments>(arguments)...));
+}
 
 // What `f` gives, where it may have to be built, or another thread may be building it.
 template <class F>

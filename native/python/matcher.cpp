@@ -61,7 +61,7 @@ std::vector<PyMatcher*> matchers_or_none(const nb::tuple& list) {
 }
 
 nb::object PyMatcher::rule_record() {
-    if (!record_.is_valid()) record_ = compiled.attr("rule_record")();
+    if (!record_.is_valid()) record_ = call_python(compiled.attr("rule_record"));
     return record_;
 }
 
@@ -78,7 +78,7 @@ nb::list PyMatcher::steps() {
 
 std::optional<double> temperature_of(PyMatcher& m) {
     if (!m.taken) return m.temperature;
-    return nb::cast<std::optional<double>>(m.rule_record().attr("temperature")(m.steps(), m.temperature));
+    return nb::cast<std::optional<double>>(call_python(m.rule_record().attr("temperature"), m.steps(), m.temperature));
 }
 
 namespace {
@@ -91,8 +91,8 @@ std::vector<double> temperatures_along(PyMatcher& m, const DraftTree& tree) {
         for (std::int64_t n : numbers) out.append(n);
         return out;
     };
-    return nb::cast<std::vector<double>>(m.rule_record().attr("temperatures_along")(m.steps(), list(tree.child), list(tree.sibling),
-                                                                                    list(tree.token), m.temperature));
+    return nb::cast<std::vector<double>>(call_python(m.rule_record().attr("temperatures_along"), m.steps(), list(tree.child),
+                                                     list(tree.sibling), list(tree.token), m.temperature));
 }
 
 void bind_accepting(nb::class_<PyMatcher>& c) {
@@ -302,7 +302,7 @@ Raises RuntimeError when fewer were accepted, and then nothing changes. Cost: so
             "get_captures",
             [](PyMatcher& self, bool deduplicate) -> nb::object {
                 if (!self.taken) return nb::list();
-                return self.rule_record().attr("captures")(self.steps(), deduplicate);
+                return call_python(self.rule_record().attr("captures"), self.steps(), deduplicate);
             },
             nb::kw_only(), "deduplicate"_a = true,
             nb::sig("def get_captures(self, *, deduplicate: bool = True) -> list[tuple[str, bytes]]"),
