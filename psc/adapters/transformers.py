@@ -183,7 +183,7 @@ class GrammarLogitsProcessor(LogitsProcessor):  # type: ignore[misc]  # the pack
         bitmask = self._bitmask[:n_rows].to(changed.device)
         apply_token_bitmask_inplace(changed, bitmask, indices=None if len(masked) == n_rows else masked)
         first = [_first_bit(self._rows[row]) for row in masked]
-        if _none_is_finite(changed[masked, first]):
+        if _some_is_masked(changed[masked, first]):
             self._check_rows(hypotheses, changed)
         return changed
 
@@ -270,7 +270,7 @@ def _first_bit(row: NDArray[np.int32]) -> int:
     return 32 * word + max((bits & -bits).bit_length() - 1, 0)
 
 
-def _none_is_finite(scores: torch.Tensor) -> bool:
+def _some_is_masked(scores: torch.Tensor) -> bool:
     return bool(torch.isneginf(scores).any())
 
 
