@@ -21,7 +21,7 @@ pytest.importorskip("openai")
 pytest.importorskip("uvicorn")
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 COMMAND = [sys.executable, str(EXAMPLES / "openai_server.py")]
-ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join([str(EXAMPLES), os.environ.get("PYTHONPATH", "")])}
+ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [str(EXAMPLES), os.environ.get("PYTHONPATH")]))}
 ALLOWED = {"type": "allowed_tools", "allowed_tools": {"mode": "required", "tools": []}}
 COUNT = {"type": "object", "properties": {"n": {"type": "integer"}}}
 MISSING = [["--tokenizer", "qwen9"], ["--tokenizer", "/nope/tokenizer.json"], ["--model", "/nope"], ["--model", str(EXAMPLES)]]

@@ -104,6 +104,7 @@ def test_the_log_and_warnings(caplog: pytest.LogCaptureFixture, monkeypatch: pyt
 def test_a_script_that_reads_no_log_is_warned(monkeypatch: pytest.MonkeyPatch) -> None:
     logger = logging.getLogger("psc")
     monkeypatch.setattr(logger, "propagate", False)
+    monkeypatch.setattr(logger, "handlers", [])  # which a command line of another test may have set
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         compilers()[0].compile_lark(NARROWED)

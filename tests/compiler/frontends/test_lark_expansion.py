@@ -14,6 +14,7 @@ import psc
 from psc.compiler.cfg.grammar import Cfg
 from psc.compiler.frontends.lark import expansion, loader
 from psc.compiler.frontends.lark.loader import load_lark
+from psc.support.regular_file import FileOrigin
 
 BUNDLED = sorted((Path(psc.__file__).parent / "compiler" / "grammars").glob("*.lark"))
 
@@ -48,7 +49,7 @@ def test_expansion_is_larks(name: str) -> None:
 @pytest.mark.parametrize("path", BUNDLED, ids=lambda p: p.stem)
 def test_expansion_of_bundled_grammars_is_larks(path: Path) -> None:
     text = path.read_text()
-    assert expanded_by_us(text, str(path)) == expanded_by_lark(text, str(path))
+    assert expanded_by_us(text, FileOrigin(str(path))) == expanded_by_lark(text, str(path))
 
 
 def test_expansion_of_random_rules_is_larks() -> None:
