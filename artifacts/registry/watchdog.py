@@ -22,6 +22,8 @@ import urllib3
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 
+from psc.support import threads
+
 _CURRENT = threading.local()
 
 
@@ -48,7 +50,7 @@ class Watchdog:
 
     def __enter__(self) -> Watchdog:
         _CURRENT.watchdog = self
-        self._thread.start()
+        threads.start(self._thread)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:

@@ -27,6 +27,7 @@ from psc.artifacts.references import Reference
 from psc.artifacts.store import Store, default_store, temporary_store
 from psc.errors import ArtifactError, CompilationCancelledError, PscError, RegistryError, RegistryNotFoundError, StoreError
 from psc.grammars.near_artifacts import Wanted, difference, is_of_this_grammar, near, serves_as_well
+from psc.support import threads
 from psc.support.cancellation import Cancellation, result_unless_cancelled
 from psc.support.forks import new_lock
 from psc.support.pending import Pending
@@ -234,8 +235,8 @@ class ArtifactLookup:
                 return None
             asked = self._requested[key] = _Download(lambda download: self._download(wanted, download))
             try:
-                asked.thread.start()
-            except RuntimeError as e:  # too many threads, or the interpreter is going
+                threads.start(asked.thread)
+            except RuntimeError as e:  # too many threads, or the program ends
                 _log.warning("%s: no registry is asked: %s", wanted.label, e)
                 return None
         return asked

@@ -30,6 +30,7 @@ from psc.grammars.near_artifacts import Wanted
 from psc.requests.json_schemas import Resolver, Schema, SchemaOptions, schema_request, takes_schema_options
 from psc.requests.lark_texts import LarkDialect, lark_request
 from psc.requests.structural_tag_request import structural_tag_request
+from psc.support import threads
 from psc.support.cancellation import Cancellation, check_cancellation, obeying
 from psc.support.forks import in_child
 from psc.vocabulary.tokenizer_info import TokenizerInfo
@@ -327,7 +328,10 @@ class GrammarCompiler:
             _log.info("%s: finished and written into the store in %.2f s", compiled.grammar_name, time.perf_counter() - began)
             done.set_result(store.root / reference.blob_path)
 
-        threading.Thread(target=work, name=f"psc finish {compiled.grammar_name}", daemon=True).start()
+        try:
+            threads.start(threading.Thread(target=work, name=f"psc finish {compiled.grammar_name}", daemon=True))
+        except RuntimeError as e:  # too many threads, or the program ends
+            done.set_exception(CompilationCancelledError(f"{compiled.grammar_name}: nothing is finished in the background: {e}"))
         return done
 
     def _compile(

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
+from psc.support import threads
 from psc.support.cancellation import Cancellation
 from psc.support.forks import new_lock
 
@@ -40,7 +41,7 @@ class Deadlines:
             self._watched[number] = time.monotonic() + self._limit_s, cancellation
             if self._thread is None or not self._thread.is_alive():  # after a fork it is not
                 self._thread = threading.Thread(target=self._run, name="psc deadlines", daemon=True)
-                self._thread.start()
+                threads.start(self._thread)
         try:
             yield cancellation
         finally:

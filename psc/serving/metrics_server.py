@@ -11,6 +11,8 @@ from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Final
 
+from psc.support import threads
+
 _log = logging.getLogger("psc.serving")
 _PROCESSES: Final = 64
 """The number of ports tried: the processes of an engine take one after the other."""
@@ -34,7 +36,7 @@ class MetricsServer:
             _log.error("metrics: none of the ports from %s on is free, so there are none", address)
             return
         _log.info("metrics: http://%s:%d/metrics", host or "127.0.0.1", self.port)
-        threading.Thread(target=self._server.serve_forever, name="psc metrics", daemon=True).start()
+        threads.start(threading.Thread(target=self._server.serve_forever, name="psc metrics", daemon=True))
 
     def close(self) -> None:
         """Listens no more."""

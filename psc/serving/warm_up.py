@@ -17,6 +17,7 @@ from psc.compiler.frontends.request import GrammarRequest
 from psc.errors import PscError
 from psc.serving.kinds import Kind, request_of
 from psc.serving.options import ServiceOptions
+from psc.support import threads
 
 _log = logging.getLogger("psc.serving")
 _KIND_OF: Final[Mapping[str, Kind]] = {
@@ -67,7 +68,7 @@ class WarmUp:
     def start(self) -> None:
         """Begins, on a thread; nothing where the list is empty."""
         if self._entries:
-            self._thread.start()
+            threads.start(self._thread)
 
     def wait(self, timeout_s: float | None = None) -> bool:
         """Waits until all entries are done. Returns whether they are."""

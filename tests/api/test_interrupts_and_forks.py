@@ -19,6 +19,7 @@ from vocabularies import byte_tokenizer
 import psc
 from psc import _core
 from psc.grammars.cache import GrammarCache
+from psc.support import threads
 from psc.support.forks import new_lock
 from psc.support.pending import Pending
 
@@ -203,3 +204,34 @@ def test_a_resolver_that_forks() -> None:
             os._exit(17)
     assert right
     assert status_of(children[0]) == 17
+
+
+def test_the_end_waits_for_threads_that_begin() -> None:
+    """CPython frees the state of a thread that was started and has not begun when the interpreter goes."""
+    starts = threads._Starts()
+    begun, slow = threading.Event(), threading.Thread(target=lambda: None, daemon=True)
+    start = slow.start
+
+    def start_late() -> None:
+        begun.set()
+        time.sleep(0.1)
+        start()
+
+    slow.start = start_late  # type: ignore[method-assign]
+    starter = threading.Thread(target=starts.start, args=(slow,), daemon=True)
+    starter.start()
+    assert begun.wait(30)
+    starts.end()
+    assert slow.ident is not None  # it has begun
+    with pytest.raises(RuntimeError, match="the program ends"):
+        starts.start(threading.Thread(target=lambda: None, daemon=True))
+
+
+def test_nothing_is_finished_once_the_program_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    compiler = psc.GrammarCompiler(INFO, store=tmp_path, registry=False)
+    compiled = compiler.compile_grammar(EBNF)
+    monkeypatch.setattr(threads._STARTS, "_ended", True)
+    with pytest.raises(psc.CompilationCancelledError, match="the program ends"):
+        compiler.finish(compiled).result(30)
+    monkeypatch.undo()
+    assert compiler.finish(compiled).result(30).is_file()

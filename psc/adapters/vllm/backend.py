@@ -22,6 +22,7 @@ from psc.errors import TokenizerError
 from psc.grammars.compiled_grammar import CompiledGrammar
 from psc.runtime.bitmask import allocate_token_bitmask
 from psc.serving import GrammarService, Kind, ServiceOptions
+from psc.support import threads
 from psc.support.forks import new_lock
 from psc.support.pending import Pending
 from psc.vocabulary.token_table import VocabType
@@ -155,7 +156,8 @@ class Services:
 
     def begin(self, options: ServiceOptions, tokenizer: Any, vocab_size: int) -> None:
         """Begins to make a service."""
-        threading.Thread(target=self._begin, args=(options, tokenizer, vocab_size), name="psc vocabulary", daemon=True).start()
+        begin = threading.Thread(target=self._begin, args=(options, tokenizer, vocab_size), name="psc vocabulary", daemon=True)
+        threads.start(begin)
 
     def get(self, options: ServiceOptions, tokenizer: Any, vocab_size: int) -> GrammarService:
         """The service of a tokenizer with these options.
