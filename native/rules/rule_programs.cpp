@@ -133,11 +133,11 @@ RulePrograms RulePrograms::written_out() const {
     for (Word r = 0; r < n_defined(); ++r) {
         const auto program = of({r});
         for (const std::int64_t* code = program.data(); code < program.data() + program.size(); code += size_at(code)) {
-            const auto n = static_cast<std::size_t>(code[1]), k = static_cast<std::size_t>(code[2]);
             if (*code != counted) {
                 out.words.insert(out.words.end(), code, code + size_at(code));
                 continue;
             }
+            const auto n = static_cast<std::size_t>(code[1]), k = static_cast<std::size_t>(code[2]);
             const auto made = psc::written_out({code[3], code[4]}, {code + 5, n}, {code + 5 + n, 4 * k});
             out.words.insert(out.words.end(), made.begin(), made.end());
         }
