@@ -13,11 +13,9 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-import sys
 import tempfile
 import threading
 import time
-import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Literal, Protocol, Self
@@ -31,6 +29,7 @@ from psc.support import threads
 from psc.support.cancellation import Cancellation, result_unless_cancelled
 from psc.support.forks import new_lock
 from psc.support.pending import Pending
+from psc.support.warning import warn_caller
 
 _log = logging.getLogger("psc.artifacts")
 _ASK_AGAIN_AFTER_S = 60.0
@@ -305,22 +304,13 @@ class ArtifactLookup:
     def _warn(self, text: str, *, logged: bool = False) -> None:
         if not logged:
             _log.warning("%s", text)
-        with contextlib.suppress(RuntimeWarning):  # where warnings are errors: the grammar is compiled all the same
-            warnings.warn(f"psc: {text}", RuntimeWarning, stacklevel=_frames_of_psc())
+        warn_caller(text)
 
 
 def _unreachable(error: BaseException) -> str:
     if isinstance(error, StoreError):
         return f"an artifact cannot be kept here, and none is asked for again for {_ASK_AGAIN_AFTER_S:.0f} s: {error}"
     return f"no registry could be asked for an artifact, and nobody is asked again for {_ASK_AGAIN_AFTER_S:.0f} s: {error}"
-
-
-def _frames_of_psc() -> int:
-    """The stack level, for a caller of `warnings.warn` one call above, of the program that called psc."""
-    level, frame = 1, sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "psc":
-        level, frame = level + 1, frame.f_back
-    return level
 
 
 def _registries(

@@ -21,8 +21,13 @@ def warn(logger: logging.Logger, text: str) -> None:
     text = without_long_words(text)
     logger.warning("%s", text)
     if not _is_read(logger):
-        with contextlib.suppress(RuntimeWarning):  # where warnings are errors: what was asked for is done all the same
-            warnings.warn(f"psc: {text}", RuntimeWarning, stacklevel=_frames_of_psc())
+        warn_caller(text)
+
+
+def warn_caller(text: str) -> None:
+    """Gives the caller of psc a `RuntimeWarning`; where warnings are errors, nothing is raised."""
+    with contextlib.suppress(RuntimeWarning):
+        warnings.warn(f"psc: {text}", RuntimeWarning, stacklevel=_frames_of_psc())
 
 
 def _is_read(logger: logging.Logger) -> bool:
