@@ -1,7 +1,7 @@
 """The open connections of a registry server: their number leaves descriptors for files, and half of them may be of one address.
 
-Connections are accepted here, one by one, rather than by asyncio: it accepts as many as come, and when descriptors run out it logs
-a traceback for each place of its backlog, a thousand at a time. A connection on which no request is being answered gives way to a
+This module accepts connections one by one. asyncio would accept every connection, and log a traceback for each entry of its
+backlog, a thousand at a time, when descriptors run out. A connection on which no request is being answered gives way to a
 new one, the one that waits longest first, so connections that do nothing keep nobody out. Where all of them are at work, a new one
 is closed at once. What happens often is reported once a minute.
 
@@ -100,7 +100,7 @@ class _Connection:
 
 
 class Connections:
-    """Accepts connections for a server, as many as there may be.
+    """Accepts connections for a server, up to a limit.
 
     Args:
         most: at once.

@@ -47,7 +47,7 @@ class Listening:
     grace_s: float = 30.0
     """The time in which transfers under way may finish after a signal."""
     max_connections: int = 2_000
-    """At once, where the limit of descriptors allows as many."""
+    """Open at once; the limit of descriptors may allow fewer."""
 
 
 def application(served: Served, log: Log | None = None, connections: Connections | None = None) -> web.Application:

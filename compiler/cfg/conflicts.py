@@ -1,4 +1,4 @@
-"""What an author is told of the shift/reduce conflicts of a grammar, which the tables decide for the shift, as Lark does.
+"""The warning about shift/reduce conflicts of a grammar: the tables let the shift win, as Lark does.
 
 Example: in ``start: x "a" "b"``, ``x: "c" | "c" "a"``, the parser may read on behind ``c`` before ``a``, or end x. Only the former
 is in the tables, so ``cab`` is refused though the grammar derives it. Whether a conflict narrows the language cannot be decided in

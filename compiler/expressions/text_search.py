@@ -1,7 +1,7 @@
 """Free text until one of many triggers, each a rule, as one native automaton that says which trigger it was.
 
-An automaton of its own for each trigger (`free_text.text_until_trigger`) is a copy of all triggers, so many triggers would take the
-square of their characters. Here the rules are labels of one automaton (native/rules/text_search.hpp). A rule's own words are only
+Each automaton of `free_text.text_until_trigger`, one for each trigger, is a copy of all triggers, so their size is the square of
+the triggers' characters. Here the rules are labels of one automaton (native/rules/text_search.hpp). A rule's own words are only
 a picture of it: the trigger without text before it. The native core never reads them, and refuses to print them as a grammar.
 
 Where no trigger overlaps another, and no excluded text one, fewer rules will do: text until the first character of triggers, and

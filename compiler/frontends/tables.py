@@ -114,7 +114,7 @@ class GrammarTables(ABC):
 
     @property
     def conflicts(self) -> str | None:
-        """What users are told of shift/reduce conflicts that were decided; None where there are none, or it was on purpose."""
+        """The warning about decided shift/reduce conflicts; None if there are none, or the grammar is bundled."""
         return None
 
     @property

@@ -1,4 +1,4 @@
-"""What an author is told of assertions that look over the edge of a terminal, where Lark's lexer sees the neighbours and psc none.
+"""The warning about assertions that look over the edge of a terminal: Lark's lexer sees the neighbours, psc does not.
 
 Cost: see `psc.compiler.terminals.regex.edges`; nothing for terminals that are plain expressions.
 """

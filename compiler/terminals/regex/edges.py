@@ -1,7 +1,7 @@
 """Which assertions of a terminal's regex can look over the terminal's edge: past its last character, or before its first.
 
 A terminal is judged as if the text began and ended with the lexeme. Lark's lexer matches in the whole text, so ``if(?![a-z])`` and
-``\\bif\\b`` see the neighbours there. Whoever writes such a terminal is told.
+``\\bif\\b`` see the neighbours there. psc warns the author of such a terminal.
 
 Example: in ``[a-z]+(?=\\()`` the lookahead reads one character more than comes after it, so it looks past the end; in
 ``(?!if)[a-z]{3}`` it reads two characters, and three come, so it does not.
