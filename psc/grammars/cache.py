@@ -25,7 +25,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
-from psc.errors import CompilationCancelledError
 from psc.grammars.build_grammar import shared_vocabulary
 from psc.support.cancellation import Cancellation, result_unless_cancelled
 from psc.support.forks import new_lock
@@ -139,21 +138,18 @@ class GrammarCache:
         Raises:
             CompilationCancelledError: it was called off.
         """
-        mine: _Pending | None = None
-        failure: Exception | None = None
-        try:
-            while True:
-                with self._lock:
-                    entry = self._sound(key)
-                    if entry is None:
-                        mine = self._entries[key] = Pending(GrammarCache.get_or_build.__code__)
-                        break
-                compiled = result_unless_cancelled(entry, cancellation) if isinstance(entry, Pending) else entry
-                if compiled is not None:
-                    return compiled
-                with self._lock:  # the thread that made it gave up, or is gone
-                    if self._entries.get(key) is entry:
-                        del self._entries[key]
+        while True:
+            with self._lock:
+                entry = self._sound(key)
+                if entry is None:
+                    mine: _Pending = Pending(GrammarCache.get_or_build.__code__)
+                    self._entries[key] = mine
+                    break
+            compiled = result_unless_cancelled(entry, cancellation) if isinstance(entry, Pending) else entry
+            if compiled is not None:
+                return compiled
+            self._drop_entry(key, entry)  # the thread that made it gave up, or is gone
+        with mine.ends(self._drop_entry, key):
             compiled = build()
             with self._lock:
                 if self._entries.get(key) is mine:
@@ -162,18 +158,7 @@ class GrammarCache:
                     self._forget_twins(compiled)
                 mine.set(compiled)
                 self._evict(key)
-            return compiled
-        except CompilationCancelledError:
-            raise
-        except Exception as e:
-            failure = e
-            raise
-        finally:
-            if mine is not None and not mine.is_over:
-                with self._lock:
-                    if self._entries.get(key) is mine:
-                        del self._entries[key]
-                mine.set(None, failure)
+        return compiled
 
     def twin(self, order_free: str) -> CompiledGrammar | None:
         """A grammar whose text has this form, and differs in the order of some things only."""
@@ -199,6 +184,11 @@ class GrammarCache:
                 if cached is compiled:
                     del self._entries[key]
                     self._forget_twins(compiled)
+
+    def _drop_entry(self, key: Key, entry: CompiledGrammar | _Pending) -> None:
+        with self._lock:
+            if self._entries.get(key) is entry:
+                del self._entries[key]
 
     def clear(self) -> None:
         """Drops every grammar, and what they share; grammars in use stay usable."""

@@ -126,26 +126,12 @@ class ValidationCache:
                     raise copy.copy(verdict.error)
                 return True
             self._drop(key, cached)  # the thread that read it gave up, or is gone
-        verdict = self._find_out(key, text, mine)
+        with mine.ends(self._drop, key):  # an error here is no fact about the text: memory ran out, say
+            verdict = _Verdict(self._error(kind, text))
+            mine.set(verdict)
         if verdict.error is not None:
             raise copy.copy(verdict.error)
         return False
-
-    def _find_out(self, key: _Key, text: str, mine: Pending[_Verdict]) -> _Verdict:
-        failure: Exception | None = None
-        try:
-            verdict = _Verdict(self._error(key[0], text))
-            mine.set(verdict)
-            return verdict
-        except CompilationCancelledError:
-            raise
-        except Exception as e:  # no fact about the text: memory ran out, say
-            failure = e
-            raise
-        finally:
-            if not mine.is_over:
-                self._drop(key, mine)
-                mine.set(None, failure)
 
     def _error(self, kind: Kind, text: str) -> PscError | None:
         try:

@@ -6,8 +6,8 @@ alarm that raises), and in the child of a fork, which has not the thread that ma
 `threading.Condition`, whose lock then stays taken. So nobody relies on being woken here: who waits looks now and then whether the
 result is there, and whether the call that makes it is still among the frames of its thread.
 
-Example: A registers a `Pending` in the local variable `mine` of `get_or_build`, and Ctrl-C ends the call on its first line. B
-waits for the entry. After a quarter of a second B looks at A's frames, finds no `get_or_build` with that `mine`, and builds it.
+Example: A registers a `Pending` in the local variable `mine` of `get_or_build`, and Ctrl-C ends the call before the block of
+`ends` begins. B waits for the entry. B looks at A's frames, finds no `get_or_build` with that `mine`, and builds it.
 
 Cost: a lock; who waits wakes up 50 times a second, and looks at the frames of one thread every quarter of a second.
 Tried and dropped: `weakref` to a token of the maker's frame: a traceback that somebody keeps holds the frame.
@@ -18,12 +18,15 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from types import CodeType, FrameType
-from typing import Generic, TypeVar
+from typing import Generic, Self, TypeVar
+
+from psc.errors import CompilationCancelledError
 
 _T = TypeVar("_T")
+_Key = TypeVar("_Key")
 _POLL_S = 0.02
 _POLLS_BEFORE_A_LOOK = 12
 
@@ -55,6 +58,30 @@ class Pending(Generic[_T]):
         self._outcome = result, error
         with suppress(RuntimeError):  # somebody has just woken up
             self._over.release()
+
+    @contextmanager
+    def ends(self, unregister: Callable[[_Key, Self], object], key: _Key) -> Iterator[None]:
+        """A block that makes the result: however it is left, nobody waits any more.
+
+        What it raises is raised in those that wait, too, but for an end that is this thread's alone (CompilationCancelledError,
+        KeyboardInterrupt, SystemExit): then one of these makes the result.
+
+        Args:
+            unregister: called with the key and this object, before those that wait wake up, where there is no result.
+            key: under which it is registered.
+        """
+        failure: Exception | None = None
+        try:
+            yield
+        except CompilationCancelledError:
+            raise
+        except Exception as e:
+            failure = e
+            raise
+        finally:
+            if self._outcome is None:
+                unregister(key, self)
+                self.set(None, failure)
 
     @property
     def is_abandoned(self) -> bool:

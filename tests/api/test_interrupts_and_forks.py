@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import signal
@@ -9,8 +10,9 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 import pytest
@@ -37,27 +39,38 @@ def in_thread(call: Callable[[], object]) -> object:
     return results[0]
 
 
-LINES = Path(GrammarCache.get_or_build.__code__.co_filename).read_text().splitlines()
-FIRST = GrammarCache.get_or_build.__code__.co_firstlineno
+def line_of(code: CodeType, text: str) -> tuple[CodeType, int]:
+    """The first line of a function that has this text."""
+    lines = Path(code.co_filename).read_text().splitlines()
+    return code, next(i for i, found in enumerate(lines, 1) if i > code.co_firstlineno and found.strip() == text)
+
+
+MAKING = GrammarCache.get_or_build.__code__
+IN_THE_FINALLY = line_of(inspect.unwrap(Pending.ends).__code__, "if self._outcome is None:")
 
 
 @pytest.mark.parametrize("again", [False, True], ids=["once", "and in the finally"])
 @pytest.mark.parametrize(
-    "text", ["break", "compiled = build()", "if self._entries.get(key) is mine:", "mine.set(compiled)", "return compiled"]
+    "text",
+    [
+        "break",
+        "with mine.ends(self._drop_entry, key):",
+        "compiled = build()",
+        "if self._entries.get(key) is mine:",
+        "mine.set(compiled)",
+        "return compiled",
+    ],
 )
 def test_an_interrupt_at_a_line(text: str, again: bool) -> None:
     """With `again` a second one comes in the `finally`, which then does nothing."""
     compiler = psc.GrammarCompiler(INFO, store=False, registry=False)
-    line = next(i for i, found in enumerate(LINES, 1) if i > FIRST and found.strip() == text)
-    fired = []
+    where = line_of(MAKING, text)
+    fired: list[tuple[CodeType, int]] = []
 
     def trace(frame: FrameType, event: str, argument: object) -> Any:
-        if frame.f_code is not GrammarCache.get_or_build.__code__:
-            return trace
-        if event == "line" and (
-            frame.f_lineno == line or (fired and again and "is not None and not mine.is_over" in LINES[frame.f_lineno - 1])
-        ):
-            fired.append(frame.f_lineno)
+        here = frame.f_code, frame.f_lineno
+        if event == "line" and (here == where or (fired and again and here == IN_THE_FINALLY)):
+            fired.append(here)
             if not again or len(fired) > 1:
                 sys.settrace(None)
             raise KeyboardInterrupt
@@ -76,6 +89,39 @@ def test_an_interrupt_at_a_line(text: str, again: bool) -> None:
     assert isinstance(in_thread(lambda: compiler.compile_grammar(EBNF)), psc.CompiledGrammar)
     assert isinstance(compiler.compile_grammar(EBNF), psc.CompiledGrammar)
     assert not _core.obeys()
+
+
+@pytest.mark.parametrize(
+    ("error", "handed_over"),
+    [
+        (KeyError("x"), True),
+        (psc.CompilationCancelledError("x"), False),
+        (KeyboardInterrupt(), False),
+        (SystemExit(1), False),
+        (None, False),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_a_block_that_makes_a_result(error: BaseException | None, handed_over: bool) -> None:
+    """It is left with an error, or with no result at all: who waits gets the error, or makes the result."""
+    mine: Pending[int] = Pending(threading.Thread())
+    registered: dict[str, Pending[int]] = {"key": mine}
+    unregister: Callable[[str, Pending[int]], object] = lambda key, pending: registered.pop(key) is pending  # noqa: E731
+    with nullcontext() if error is None else pytest.raises(type(error)), mine.ends(unregister, "key"):
+        if error is not None:
+            raise error
+    assert not registered and mine.is_over
+    with pytest.raises(KeyError) if handed_over else nullcontext():
+        assert mine.wait(lambda: None, 10) is None
+
+
+def test_a_block_that_has_made_a_result() -> None:
+    mine: Pending[int] = Pending(threading.Thread())
+    registered = {"key": mine}
+    with pytest.raises(KeyError), mine.ends(lambda key, pending: registered.pop(key), "key"):
+        mine.set(3)
+        raise KeyError("afterwards")
+    assert registered == {"key": mine} and mine.wait(lambda: None, 10) == 3
 
 
 def test_a_handler_that_compiles_the_text_which_it_interrupted() -> None:

@@ -181,18 +181,10 @@ class Services:
             if service is not None:
                 return service
             self._drop(key, cached)  # the thread that made it gave up, or is gone
-        failure: Exception | None = None
-        try:
+        with mine.ends(self._drop, key):
             service = GrammarService(vocabulary_of(tokenizer, vocab_size), options=options)
             mine.set(service)
-            return service
-        except Exception as e:
-            failure = e
-            raise
-        finally:
-            if not mine.is_over:
-                self._drop(key, mine)
-                mine.set(None, failure)
+        return service
 
     def _begin(self, options: ServiceOptions, tokenizer: Any, vocab_size: int) -> None:
         with suppress(Exception):  # `get` makes it again, and raises
