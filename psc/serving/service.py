@@ -9,14 +9,11 @@ Cost: a request whose grammar is cached is a dictionary lookup; else see `psc.Gr
 from __future__ import annotations
 
 import logging
-import tempfile
 import time
 import weakref
 from collections.abc import Callable
-from pathlib import Path
 from typing import Final, TypeVar
 
-from psc.artifacts.store import Store
 from psc.compiler.frontends.request import GrammarRequest
 from psc.errors import (
     CompilationCancelledError,
@@ -64,8 +61,10 @@ class GrammarService:
         check_type("options", options, ServiceOptions, optional=True)
         self.options: Final = ServiceOptions.of() if options is None else options
         self.counters: Final = Counters()
-        self._downloads: tempfile.TemporaryDirectory[str] | None = None
-        self.compiler: Final = self._make_compiler(tokenizer_info)
+        # Without a store the compiler keeps downloads in a folder of its own, as long as it lives.
+        self.compiler: Final = GrammarCompiler(
+            tokenizer_info, store=self.options.store or False, registry=self.options.registry or False
+        )
         self._validations: Final = ValidationCache(self._read, self.options.validations)
         self._deadlines: Final = Deadlines(self.options.compile_timeout_s) if self.options.compile_timeout_s else None
         self._seen: weakref.WeakSet[CompiledGrammar] = weakref.WeakSet()
@@ -186,8 +185,6 @@ class GrammarService:
         if self.metrics is not None:
             self.metrics.close()
         self.compiler.clear_cache()
-        if self._downloads is not None:
-            self._downloads.cleanup()
 
     def _compile_warm(self, request: GrammarRequest) -> None:
         began = time.perf_counter()
@@ -236,21 +233,3 @@ class GrammarService:
                     f"{request.origin}: compiling it took longer than {self.options.compile_timeout_s:g} s, the option "
                     "compile_timeout_s; make it simpler"
                 ) from e
-
-    def _make_compiler(self, tokenizer_info: TokenizerInfo) -> GrammarCompiler:
-        folder = self.options.store
-        if folder is None and self.options.registry:
-            self._downloads = tempfile.TemporaryDirectory(prefix="psc-", ignore_cleanup_errors=True)
-            folder = self._downloads.name
-        store = None if folder is None else Store(folder)
-        registries = None
-        if self.options.registry and store is not None:
-            from psc.artifacts.registry.registries import Registries
-
-            memory = Path(self._downloads.name) if self._downloads is not None else None
-            registries = Registries(self.options.registry, memory=memory) or None
-        return GrammarCompiler(
-            tokenizer_info,
-            store=False if store is None else store,
-            registry=False if registries is None else registries,
-        )
