@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "base/cancellation.hpp"
@@ -342,14 +343,14 @@ private:
 
 }  // namespace
 
-// The rules with one that derives nothing.
-static RulePrograms without_options(const RulePrograms& rules, Rule rule) {
+// The rules with some that derive nothing.
+static RulePrograms without_options(const RulePrograms& rules, const std::unordered_set<Word>& dead) {
     RulePrograms out = rules;
     out.words.clear();
     out.offsets = {0};
     for (Word r = 0; r < rules.n_defined(); ++r) {
         const auto words = rules.of({r});
-        if (r == rule.v)
+        if (dead.contains(r))
             out.words.insert(out.words.end(), {RulePrograms::choice, 0});
         else
             out.words.insert(out.words.end(), words.begin(), words.end());
@@ -379,15 +380,16 @@ static LoweredRules lower_once(const RulePrograms& rules, const TerminalLimits& 
     return out;
 }
 
-// A rule `done` of members in any order that can never be enough, since a needed member has no text; the productions do not show
+// The rules `done` of members in any order that can never be enough, since a needed member has no text; the productions do not show
 // that. Whether members have texts depends on each other, so the search for texts goes bottom up.
-static std::optional<Rule> never_done(const LoweredRules& lowered) {
+static std::unordered_set<Word> never_done(const LoweredRules& lowered) {
     const Productions& g = lowered.productions;
     std::vector<char> finished(static_cast<std::size_t>(g.n_nonterminals));
     std::unordered_map<Word, const FreeOrderSymbols*> of_done;
     for (const FreeOrderSymbols& symbols : lowered.free_orders) of_done.emplace(symbols.done.v, &symbols);
     const auto has_text = [&](Symbol s) { return s.is_terminal(g.n_terminals) || finished[s.nonterminal(g.n_terminals).index()]; };
     for (bool changed = true; changed;) {
+        stop_if_cancelled();
         changed = false;
         const auto finish = [&](Nonterminal n) { changed |= !std::exchange(finished[n.index()], 1); };
         for (std::size_t p = 0; p < g.lhs.size(); ++p)
@@ -404,9 +406,10 @@ static std::optional<Rule> never_done(const LoweredRules& lowered) {
             if (std::any_of(next.begin(), next.end(), [](char may) { return may != 0; })) finish(symbols.done);
         }
     }
+    std::unordered_set<Word> never;
     for (const FreeOrderSymbols& symbols : lowered.free_orders)
-        if (!finished[symbols.done.index()]) return symbols.rule;
-    return std::nullopt;
+        if (!finished[symbols.done.index()]) never.insert(symbols.rule.v);
+    return never;
 }
 
 LoweredRules lower(const RulePrograms& rules, const TerminalLimits& limits) {
@@ -414,8 +417,8 @@ LoweredRules lower(const RulePrograms& rules, const TerminalLimits& limits) {
     RulePrograms fewer;
     while (!out.refusal && !out.free_orders.empty()) {
         const auto dead = never_done(out);
-        if (!dead) break;
-        fewer = without_options(fewer.offsets.empty() ? rules : fewer, *dead);
+        if (dead.empty()) break;
+        fewer = without_options(fewer.offsets.empty() ? rules : fewer, dead);
         out = lower_once(fewer, limits);
     }
     return out;

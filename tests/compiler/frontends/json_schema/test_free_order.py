@@ -216,6 +216,21 @@ def test_a_member_that_has_no_value_makes_what_requires_it_impossible() -> None:
     assert {grammar.tokenizer_info.token_texts[t] for t in _after(grammar, '{"').allowed_tokens()} == {b"p"}
 
 
+def test_many_objects_need_a_member_that_has_no_value() -> None:
+    """So far below that only the rules show it. They go together, not one after the other."""
+
+    def without_value(i: int, depth: int) -> dict[str, Any]:
+        inner = without_value(i, depth - 1) if depth else False
+        return {"type": "object", "properties": {**PADDING, f"d{i}": inner}, "required": [f"d{i}"]}
+
+    live = members(a={"type": "null"}, b={"type": "boolean"}) | {"required": ["b"]}
+    grammar = compiled({"anyOf": [*(without_value(i, 12) for i in range(50)), live]}, any_order=True)
+    assert accepts(grammar, '{"a": null, "b": true}')
+    assert accepts(grammar, '{"b": true, "a": null}')
+    texts = grammar.tokenizer_info.token_texts
+    assert {texts[t] for t in _after(grammar, '{"').allowed_tokens()} == {b"a", b"b"}
+
+
 def _after(grammar: psc.CompiledGrammar, text: str) -> psc.GrammarMatcher:
     matcher = psc.GrammarMatcher(grammar)
     assert matcher.accept_string(text)
