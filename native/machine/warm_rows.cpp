@@ -1,13 +1,13 @@
 #include "machine/warm_rows.hpp"
 
-#include <time.h>
-
 #include <algorithm>
 #include <chrono>
 #include <thread>
 #include <tuple>
 #include <unordered_map>
 #include <vector>
+
+#include "base/processor_time.hpp"
 
 namespace psc {
 
@@ -29,12 +29,6 @@ std::vector<Entry<A, B, V>> entries_of(const SharedIdMap<A, B, V>& map) {
 
 // Before one row, so that other grammars' threads that always wait do not hold the row back for ever: some 5 ms.
 constexpr int kMaxPauses = 100;
-
-double processor_seconds() {
-    timespec now;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
 
 }  // namespace
 

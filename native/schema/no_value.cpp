@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <set>
 #include <unordered_set>
 #include <utility>
 
+#include "base/processor_time.hpp"
 #include "rules/lowering.hpp"
 #include "schema/json_schema.hpp"
 #include "schema/keywords.hpp"
@@ -18,7 +18,8 @@ namespace {
 using JsonKind = JsonDocument::Kind;
 
 constexpr std::size_t kMaxTries = 1000, kMostParts = 3;
-constexpr std::chrono::milliseconds kMaxTime{1000};
+constexpr std::size_t kMaxWork = 10'000'000;  // bytes of schemas and words of rules in all tries: about a second
+constexpr double kMaxSeconds = 5;             // for schemas whose patterns take long and leave no rule
 constexpr TerminalLimits kTerminals{400, 128, 2, 20'000, 64};
 
 // A schema inside of another one, or a reference.
@@ -66,7 +67,7 @@ public:
 
 private:
     std::string pointer(JsonNode node) const { return resources_.pointer(node); }
-    bool spent() const { return n_tries_ >= kMaxTries || std::chrono::steady_clock::now() - begin_ >= kMaxTime; }
+    bool spent() const { return n_tries_ >= kMaxTries || work_ >= kMaxWork || processor_seconds() - begin_ >= kMaxSeconds; }
 
     std::optional<JsonNode> target(JsonNode schema, JsonNode reference) {
         try {
@@ -87,11 +88,13 @@ private:
         };
         const std::string text = document_.written(root_, change);
         ++n_tries_;
+        work_ += text.size();
         SchemaOptions options = options_;
         options.strict = strict;
         options.lenient = true;
         try {
             const RulePrograms rules = rules_of_part(text, pointer(node), options, only_objects, resolver_);
+            work_ += rules.words.size();
             const LoweredRules lowered = lower(rules, kTerminals);
             return lowered.refusal && lowered.refusal->undefined.empty();
         } catch (const SchemaError&) {
@@ -210,8 +213,8 @@ private:
     const SchemaResources::Resolver& resolver_;
     JsonNode root_ = JsonDocument::kNone;
     std::set<JsonNode> replaced_, left_out_;
-    std::size_t n_tries_ = 0;
-    std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+    std::size_t n_tries_ = 0, work_ = 0;
+    double begin_ = processor_seconds();
 };
 
 }  // namespace

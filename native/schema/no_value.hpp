@@ -7,7 +7,7 @@
 // Example: `{"type": "object", "required": ["a"], "properties": {"a": {"type": "null", "enum": []}, "b": {}}}` has no value at
 // `#/properties/a`, by `enum`.
 //
-// Cost: a compilation for each change, at most kMaxTries in kMaxTime; beyond that it is the last part that was found. Only a schema
+// Cost: a compilation for each change, at most kMaxTries, kMaxWork and kMaxSeconds of this thread; beyond that it is the last part that was found. Only a schema
 // that is refused pays it. Threads: a pure function, but for the resolver.
 // Source: Zeller and Hildebrandt, Simplifying and Isolating Failure-Inducing Input, 2002.
 #pragma once

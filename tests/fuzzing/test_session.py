@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parents[2]
-FUZZERS = ["accidents", "api_walk", "artifacts", "cancellations", "grammars", "metadata", "registry_protocol"]
+FUZZERS = ["accidents", "api_walk", "artifacts", "cancellations", "grammars", "metadata", "registry_protocol", "triggers"]
 BAD = """
 import os, time
 from fuzz.session import Case, main
