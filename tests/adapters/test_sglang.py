@@ -18,12 +18,12 @@ import numpy as np
 import pytest
 
 engine = pytest.importorskip("sglang_engine", exc_type=ImportError)
-
 from sglang.srt import plugins  # noqa: E402
 from sglang.srt.arg_groups.choices import GRAMMAR_BACKEND_CHOICES  # noqa: E402
 from sglang.srt.constrained import base_grammar_backend, xgrammar_backend  # noqa: E402
-from sglang.srt.constrained.base_grammar_backend import BaseGrammarObject, GrammarRow, InvalidGrammarObject  # noqa: E402
-from sglang_engine import END, VOCAB_SIZE, Engine, plugin, token_bytes, token_of, tokenizer, xgrammars_own  # noqa: E402
+from sglang.srt.constrained.base_grammar_backend import BaseGrammarObject, GrammarRow  # noqa: E402
+from sglang_engine import VOCAB_SIZE, Engine, plugin, token_bytes, token_of, tokenizer, xgrammars_own  # noqa: E402
+from sglang_requests import EOS, OLDER_TAG, REFUSED_BY_PSC, SCHEMA, TAG, finish  # noqa: E402
 
 import psc  # noqa: E402
 from psc.adapters import sglang as adapter  # noqa: E402
@@ -32,21 +32,9 @@ from psc.adapters.sglang import compilations, seams  # noqa: E402
 from psc.adapters.sglang.backend import PscGrammarBackend  # noqa: E402
 from psc.adapters.sglang.grammar import PscGrammar  # noqa: E402
 from psc.adapters.sglang.tokenizer import tokenizer_info  # noqa: E402
-from psc.errors import CompilationCancelledError, ResourceLimitError, TokenizerError  # noqa: E402
+from psc.errors import CompilationCancelledError, TokenizerError  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore:max_rollback_tokens is deprecated")  # what the engine gives to XGrammar
-EOS = token_of(END)
-OBJECT = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
-CALL = {"type": "tag", "begin": "<call>", "content": {"type": "json_schema", "json_schema": OBJECT}, "end": "</call>"}
-TAG = {
-    "type": "structural_tag",
-    "format": {"type": "triggered_tags", "triggers": ["<call"], "tags": [CALL], "at_least_one": True},
-}
-OLDER_TAG = {
-    "structures": [{"begin": "<tool>", "schema": {"type": "integer"}, "end": "</tool>"}],
-    "triggers": ["<tool"],
-    "at_least_one": True,
-}
 
 
 @pytest.fixture(params=["psc", "xgrammar"])
@@ -54,25 +42,6 @@ def backend_name(request: pytest.FixtureRequest) -> Iterator[str]:
     """Both ways: by its own name, and in the place of XGrammar's."""
     with plugin():
         yield request.param
-
-
-def finish(requests: Engine, request: Any, seed: int = 0) -> bytes:
-    """A random text of a request, to its end."""
-    rng = random.Random(seed)
-    text = b""
-    for step in range(400):
-        allowed = np.flatnonzero(requests.mask(request)[0]).tolist()
-        assert allowed
-        closing = [t for t in allowed if token_bytes()[t][:1] in (b"}", b"]", b'"', b"<", b">")] if step > 20 else []
-        token = EOS if EOS in allowed and (step > 20 or rng.random() < 0.3) else rng.choice(closing or allowed)
-        assert requests.accept(request, token) == [token]
-        if request.grammar.is_terminated():
-            return text
-        text += token_bytes()[token]
-    raise AssertionError(f"no end: {text!r}")
-
-
-SCHEMA = {"type": "object", "properties": {"a": {"type": "integer"}, "b": {"enum": ["x", "yes", None]}}, "required": ["a", "b"]}
 
 
 def is_json(text: bytes) -> bool:
@@ -141,101 +110,6 @@ def test_a_bad_request_fails_alone(case: str, backend_name: str, monkeypatch: py
     assert finish(requests, good) == b"ab"
 
 
-def is_utf8(text: bytes) -> bool:
-    """Whether a text is the beginning of UTF-8."""
-    try:
-        text.decode()
-    except UnicodeDecodeError as e:
-        return e.reason == "unexpected end of data"
-    return True
-
-
-# Why XGrammar 0.2 allows or forbids other tokens than psc, of a text and the token that comes next.
-def xgrammar_allows_what_is_not_utf8(text: bytes, token: bytes, ours: bool) -> bool:
-    if token == b"":  # the end
-        return not ours and text.decode(errors="replace").endswith("\ufffd")
-    return not ours and not is_utf8(text + token)
-
-
-def xgrammar_refuses_integers_like_2_0_and_minus_0(text: bytes, token: bytes, ours: bool) -> bool:
-    return ours and (token in (b".", b"-0") or (text.endswith(b"-") and token == b"0"))
-
-
-def xgrammar_refuses_scalars_as_any_json(text: bytes, token: bytes, ours: bool) -> bool:
-    return ours and text == b"" and token[:1] not in b"{["
-
-
-def xgrammar_refuses_escapes_in_counted_strings(text: bytes, token: bytes, ours: bool) -> bool:
-    return ours and token[:1] == b"\\"
-
-
-def xgrammar_allows_control_characters_in_counted_strings(text: bytes, token: bytes, ours: bool) -> bool:
-    return not ours and min(token, default=32) < 32
-
-
-def xgrammar_has_a_dot_for_line_breaks(text: bytes, token: bytes, ours: bool) -> bool:
-    return not ours and (b"\n" in token or b"\r" in token)
-
-
-def xgrammar_takes_february_for_a_month_of_39_days(text: bytes, token: bytes, ours: bool) -> bool:
-    return not ours and text.endswith(b"-02-") and token == b"3"
-
-
-UTF8 = xgrammar_allows_what_is_not_utf8
-WHOLE = xgrammar_refuses_integers_like_2_0_and_minus_0
-COUNTED = UTF8, xgrammar_refuses_escapes_in_counted_strings, xgrammar_allows_control_characters_in_counted_strings
-BOTH: list[tuple[dict[str, str], tuple[Callable[[bytes, bytes, bool], bool], ...]]] = [
-    ({"json_schema": "$$ANY$$"}, (UTF8, xgrammar_refuses_scalars_as_any_json)),
-    ({"json_schema": '{"type": "object"}'}, (UTF8,)),
-    ({"json_schema": json.dumps(SCHEMA)}, (WHOLE,)),
-    ({"json_schema": '{"type": "string", "pattern": "^a+b$"}'}, ()),
-    ({"json_schema": '{"type": "string", "maxLength": 5}'}, COUNTED),
-    ({"json_schema": '{"type": "string", "format": "date"}'}, (xgrammar_takes_february_for_a_month_of_39_days,)),
-    ({"json_schema": '{"type": "integer", "minimum": 3, "maximum": 120}'}, (WHOLE,)),
-    ({"json_schema": '{"anyOf": [{"type": "boolean"}, {"const": "call"}]}'}, ()),
-    ({"json_schema": '{"type": "array", "items": {"type": "number"}, "minItems": 1, "maxItems": 3}'}, ()),
-    ({"json_schema": '{"$ref": "#/$defs/n", "$defs": {"n": {"type": "object", "properties": {"c": {"$ref": "#/$defs/n"}}}}}'}, ()),
-    ({"regex": r"(ab|ca)+[0-9]{2,4}"}, ()),
-    ({"regex": r"hello (world|the)?.*"}, (UTF8, xgrammar_has_a_dot_for_line_breaks)),
-    ({"regex": r"[^a-z]{3}é?"}, (UTF8,)),
-    ({"ebnf": 'root ::= "{" item ("," item)* "}"\nitem ::= [0-9]+ | "(" root ")"'}, ()),
-    ({"ebnf": 'root ::= "a"* "日" [a-c]'}, ()),
-    ({"structural_tag": json.dumps(TAG)}, (UTF8, WHOLE)),
-    ({"structural_tag": json.dumps(OLDER_TAG)}, (UTF8, WHOLE)),
-]
-
-
-@pytest.mark.parametrize("number", range(len(BOTH)))
-def test_masks_are_those_of_xgrammar_where_it_is_right(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    constraint, reasons = BOTH[number]
-    monkeypatch.setenv("PSC_BOUNDED", "0")  # XGrammar has no limits of white space and digits
-    with plugin("add"):
-        ours, theirs = Engine(monkeypatch, "psc"), Engine(monkeypatch, "xgrammar")
-        assert type(theirs.backend) is xgrammars_own()
-        unexplained, seen = [], set()
-        for seed in range(10):
-            rng = random.Random(seed)
-            a, b = ours.request(**constraint), theirs.request(**constraint)
-            text = b""
-            for _ in range(25):
-                mine, other = ours.mask(a)[0], theirs.mask(b)[0]
-                for token in np.flatnonzero(mine != other).tolist():
-                    why = [r for r in reasons if r(text, token_bytes()[token], bool(mine[token]))]
-                    seen.update(why)
-                    if not why:
-                        unexplained.append((text, token_bytes()[token], bool(mine[token])))
-                both = np.flatnonzero(mine & other).tolist()
-                token = EOS if EOS in both and rng.random() < 0.5 else rng.choice(both)
-                ours.accept(a, token), theirs.accept(b, token)
-                assert (a.to_finish, b.to_finish) == (None, None)
-                assert a.grammar.is_terminated() == b.grammar.is_terminated()
-                if a.grammar.is_terminated():
-                    break
-                text += token_bytes()[token]
-        assert not unexplained, unexplained[:5]
-        assert seen == set(reasons)
-
-
 def test_the_plugin_is_found_and_loaded_by_the_engine() -> None:
     pyproject = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())
     ((name, value),) = pyproject["project"]["entry-points"][plugins.GENERAL_PLUGINS_GROUP].items()
@@ -291,137 +165,6 @@ def test_where_a_name_is_missing_the_engine_is_left_alone(
         assert xgrammar_backend.XGrammarGrammarBackend is xgrammars_own()
         assert base_grammar_backend.GRAMMAR_BACKEND_REGISTRY == {}
     assert re.search(message, caplog.text)
-
-
-REFUSED_BY_PSC = {"regex": "a$b"}
-"""It matches no text; XGrammar reads it without the dollar."""
-
-
-def test_what_psc_refuses_can_go_to_the_engines_own_backend(
-    backend_name: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setenv("PSC_FALLBACK", "engine")
-    requests = Engine(monkeypatch, backend_name)
-    ours = requests.request(regex="ab|yes")
-    assert requests.backend._engine is None  # not before it is needed
-    theirs = [requests.request(**REFUSED_BY_PSC) for _ in range(2)]
-    assert type(requests.backend._engine) is xgrammars_own()
-    assert [type(r.grammar) for r in theirs] == [xgrammar_backend.XGrammarGrammar] * 2
-    assert requests.backend.service.snapshot()["fallbacks.regex"] == 1
-    assert caplog.text.count("goes to the engine's own backend") == 1
-    # One batch has both.
-    rows = requests.mask(theirs[0], ours, theirs[1])
-    begin = [t for t, text in enumerate(token_bytes()) if text in (b"a", b"ab")]
-    assert [np.flatnonzero(row).tolist() for row in rows[[0, 2]]] == [begin] * 2
-    assert finish(requests, ours) in (b"ab", b"yes")
-
-
-def test_without_the_option_it_is_refused(backend_name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    requests = Engine(monkeypatch, backend_name)
-    request = requests.request(**REFUSED_BY_PSC)
-    assert request.grammar is None
-    assert "Failed to compile regex grammar" in request.to_finish.message
-    assert requests.backend._engine is None
-
-
-def test_a_token_that_the_mask_forbids_aborts_the_request_alone(backend_name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    requests = Engine(monkeypatch, backend_name)
-    one, other = requests.request(regex="ab"), requests.request(regex="ab")
-    a, b = token_of("a"), token_of("b")
-    assert requests.accept(one, a, a) == [a]
-    assert re.search(rf"Tokens not accepted: {a}: .*after 1 tokens: b'a' is not allowed, expected", one.to_finish.message)
-    assert other.to_finish is None
-    assert requests.accept(other, a, b, EOS, a) == [a, b, EOS]  # the scheduler stops at the end
-    for token in (-1, VOCAB_SIZE, 1 << 40, VOCAB_SIZE - 1):
-        request = requests.request(regex="ab")
-        requests.accept(request, token)
-        assert "Tokens not accepted" in request.to_finish.message
-
-
-@pytest.mark.parametrize("place", ["batch_fill_next_token_bitmask", "fill_next_token_bitmask", "accept_token"])
-def test_a_grammar_that_cannot_go_on_aborts_its_request_alone(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    with plugin():
-        requests = Engine(monkeypatch, "psc")
-        failing, other = requests.request(regex="[ab]*"), requests.request(regex="ab")
-
-        class Failing:
-            """A matcher that meets a limit in one of its methods."""
-
-            def __init__(self, matcher: psc.GrammarMatcher) -> None:
-                self._matcher = matcher
-
-            def __getattr__(self, name: str) -> Any:
-                return self._fail if name == place else getattr(self._matcher, name)
-
-            def _fail(self, *args: object) -> None:
-                raise ResourceLimitError("too many configurations")
-
-        failing.grammar.matcher = Failing(failing.grammar.matcher)
-        rows = requests.mask(failing, other)
-        assert np.flatnonzero(rows[1]).tolist() == [t for t, text in enumerate(token_bytes()) if text in (b"a", b"ab")]
-        requests.accept(failing, token_of("a"))
-        if place != "batch_fill_next_token_bitmask":
-            assert "too many configurations" in failing.to_finish.message
-            row = requests.mask(failing, other)[0]
-            assert row.any() and not row[EOS]  # something is sampled, and it is not the end
-            assert requests.backend.service.counters.get("failures") == 1
-            assert not requests.backend.service.counters.get("empty_masks")
-        assert finish(requests, other) == b"ab"
-
-
-HOSTILE = 'root ::= root root root | "a" | "b" | ""'
-
-
-def test_a_hostile_grammar_fails_alone_and_is_asked_once(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
-    """The masks of the others are what they are without it, in the step in which it fails, too."""
-    monkeypatch.setenv("PSC_MASK_STEPS", "3000")
-    with plugin():
-        requests = Engine(monkeypatch, "psc")
-        batch = [requests.request(regex="[ab]*") for _ in range(15)]
-        hostile = requests.request(ebnf=HOSTILE)
-        batch.insert(6, hostile)
-        expected = np.flatnonzero(requests.mask(batch[0])[0]).tolist()
-        for _ in range(100):
-            rows = requests.mask(*batch)
-            assert all(np.flatnonzero(row).tolist() == expected for at, row in enumerate(rows) if at != 6)
-            if hostile.grammar.failure is not None:
-                break
-            assert requests.accept(hostile, token_of("a")) == [token_of("a")]
-        assert hostile.grammar.matcher.n_steps > 3
-        assert rows[6].any() and not rows[6][EOS]
-        requests.mask(*batch)
-        assert requests.backend.service.counters.get("failures") == 1
-        assert caplog.text.count("cannot go on") == 1
-        requests.accept(hostile, token_of("a"))
-        assert "steps for one token or mask: more than 3000" in hostile.to_finish.message
-        assert requests.accept(batch[0], token_of("a")) == [token_of("a")]
-
-
-def test_a_first_mask_that_costs_too_much_is_an_error_of_the_request(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PSC_MASK_STEPS", "10")
-    with plugin():
-        requests = Engine(monkeypatch, "psc")
-        refused = requests.request(ebnf=HOSTILE)
-        assert "steps for one token or mask: more than 10" in refused.to_finish.message
-
-
-def test_where_nothing_goes_on_the_request_fails_and_no_row_is_empty(monkeypatch: pytest.MonkeyPatch) -> None:
-    with plugin():
-        its = tokenizer("z")
-        requests = Engine(monkeypatch, "psc", its_tokenizer=its)
-        with pytest.MonkeyPatch.context() as quiet:
-            quiet.setattr(logging.getLogger("psc.compiler"), "disabled", True)
-            request = requests.request(regex="az")
-        a = its.convert_tokens_to_ids("a")
-        for _ in range(2):
-            row = requests.mask(request)[0]
-            if not request.grammar.matcher.n_steps and len(request.grammar.matcher.allowed_tokens()):
-                assert requests.accept(request, a) == [a]
-                row = requests.mask(request)[0]
-            assert row.any() and not row[its.eos_token_id]
-        requests.accept(request, a)
-        assert "no token of the vocabulary goes on" in request.to_finish.message
-        assert requests.backend.service.counters.get("empty_masks")
 
 
 def test_the_model_says_which_tokens_stop(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -634,14 +377,6 @@ def test_json_without_free_white_space_is_as_xgrammar_has_it(name: str, monkeypa
         for text, length in (('{"a": [1, 2]}', 13), ('{"a":[1]}', 5), ('{ "a"', 1)):
             request = requests.request(json_schema='{"type": "object", "properties": {"a": {"type": "array"}}, "required": ["a"]}')
             assert len(requests.accept(request, *tokenizer().encode(text))) == length
-
-
-def test_a_refusal_says_what_and_is_no_grammar(monkeypatch: pytest.MonkeyPatch) -> None:
-    with plugin():
-        backend = Engine(monkeypatch, "psc").backend
-        refused = backend.dispatch_json('{"type": "objct"}')
-        assert isinstance(refused, InvalidGrammarObject)
-        assert "there is no type 'objct'" in refused.error_message
 
 
 @pytest.mark.parametrize("parser", [None, "qwen3"])

@@ -6,12 +6,8 @@ pairs, which must be equivalent to the paper's acceptor over all stacks that the
 
 import itertools
 import random
-import re
-import shutil
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pynini
@@ -20,166 +16,33 @@ import strategies
 from bounded import bounded
 from effort import examples
 from hypothesis import assume, given
+from small_transducers import (
+    GRAMMARS,
+    RIGHT_RECURSION,
+    Case,
+    compiled,
+    labels_of,
+    live_states,
+    named,
+    names_of,
+    outputs,
+    pruned_sequences,
+    reachable_stacks,
+    step,
+)
 
-from psc import _core
-from psc._core import ClosedLexer, LrTables, TerminalSequences
+from psc._core import LrTables
 from psc.compiler import paper as transducers
 from psc.compiler.cfg.grammar import Cfg
 from psc.compiler.cfg.lr_tables import lr_tables
-from psc.compiler.cfg.terminals import terminal_arrays, terminal_automaton
 from psc.compiler.frontends.lark.loader import load_lark
-from psc.compiler.paper import Names, class_label, state_label
-from psc.compiler.paper.picture import picture
+from psc.compiler.paper import class_label, state_label
 from psc.errors import GrammarError
-from psc.vocabulary.tokenizer_info import TokenizerInfo
-
-JSON = r"""
-start: value
-value: object | array | STRING | NUMBER | "true" | "false" | "null"
-object: "{" [pair ("," pair)*] "}"
-pair: STRING ":" value
-array: "[" [value ("," value)*] "]"
-STRING: /"[^"\\]*"/
-NUMBER: /-?[0-9]+(\.[0-9]+)?/
-%ignore /[ \n]+/
-"""
-
-PRECEDENCE = r"""
-start: sum
-sum: sum "+" product | sum "-" product | product
-product: product "*" power | power
-power: atom "**" power | atom
-atom: "(" sum ")" | "-" atom | NUMBER | NAME
-NUMBER: /[0-9]+/
-NAME: /[a-z]+/
-%ignore " "
-"""
-
-EMPTY_RULES = r"""
-start: opening items closing
-opening: | "a"
-closing: | "b" closing
-items: | items item
-item: "(" nothing items nothing ")" | "x" nothing "y"
-nothing:
-"""
-
-RIGHT_RECURSION = r"""
-start: list
-list: X | X "," list | X ";" tail
-tail: "(" list ")" | list
-X: /x+/
-"""
-
-DANGLING_ELSE = r"""
-start: statement+
-statement: "if" NAME statement | "if" NAME statement "else" statement | NAME "=" NAME ";" | "{" statement* "}"
-NAME: /[a-z]+/
-%ignore " "
-"""
-
-UNBOUNDED_POPS = r"""
-start: a
-a: "x" a "y" | "x" b "z" | "q"
-b: "x" b | c c c
-c: "u" "v" "w" | "u"
-"""
-
-GRAMMARS = {
-    "json": JSON,
-    "precedence": PRECEDENCE,
-    "empty rules": EMPTY_RULES,
-    "right recursion": RIGHT_RECURSION,
-    "dangling else": DANGLING_ELSE,
-    "unbounded pops": UNBOUNDED_POPS,
-}
-TOKENS = {  # _ is a space
-    "json": r"""{ } [ ] , : " "a" ": 1 - . 0 tr ue null }} ]] ],[ {" "} 1] 1, }]} ,, _ _}""",
-    "precedence": "+ - * ** ( ) a 7 (( )) )* a+ -a 1)+( ))) *b**c) a( ab _ )_",
-    "empty rules": "a b ( ) x y a( () (( )) xy )xy yb bb (xy)( )))b",
-    "right recursion": "x xx , ; ;( ) )) ,x x,x;( x) )))",
-    "dangling else": "if i f else a = ; { } }} a=b; }else{ a; _ ;_else_ _else_if_x_",
-    "unbounded pops": "x y z u v w q xx qy yy yyy uv wu uu uuu zy uuuzy uvwz",
-}
-
-
-@dataclass
-class Case:
-    """A grammar compiled for a vocabulary."""
-
-    grammar: Cfg
-    lr: LrTables
-    lexer: ClosedLexer
-    sequences: TerminalSequences
-    classifier: dict[str, Any]
-    representatives: list[bytes]
-
-
-def compiled(text: str, tokens: Sequence[bytes], *, keep_all: bool = False) -> Case:
-    grammar = load_lark(text, lexer="basic")
-    lr = lr_tables(grammar, keep_all=keep_all)
-    tokenizer = TokenizerInfo.from_tokens([*tokens, b"</s>"], stop_token_ids=[len(tokens)])
-    text = tokenizer.without_stop_tokens
-    lexer = _core.close_lexer(lr, **terminal_arrays(grammar, terminal_automaton(grammar)), lexer=grammar.lexer)
-    classes = _core.classify_tokens(lexer, text.data, text.offsets, text.text_token_ids)
-    sequences = _core.find_sequences(classes)
-    classifier = _core.assemble(_core.close_classifier(sequences), sequences)
-    return Case(grammar, lr, lexer, sequences, classifier, [tokens[t] for t in classes.representatives.tolist()])
-
-
-def named(name: str, *, keep_all: bool = False) -> Case:
-    tokens = [token.replace("_", " ").encode() for token in TOKENS[name].split()]
-    return compiled(GRAMMARS[name], tokens, keep_all=keep_all)
 
 
 @pytest.fixture(scope="module", params=GRAMMARS)
 def case(request: pytest.FixtureRequest) -> Case:
     return named(request.param)
-
-
-# The LR table, obviously.
-
-
-def step(lr: LrTables, stack: tuple[int, ...], terminal: int) -> set[tuple[int, ...]]:
-    """Every stack (top first) that reading the terminal can lead to; the given one need not be one of the parser's."""
-    outcomes: set[tuple[int, ...]] = set()
-    todo, seen = [stack], {stack}
-    offsets, actions = lr.action_offsets, lr.actions
-    while todo:
-        top, *_ = at = todo.pop()
-        cell = top * lr.n_terminals + terminal
-        for action in actions[offsets[cell] : offsets[cell + 1]].tolist():
-            if action % 2 == 0:
-                outcomes.add((action // 2, *at))
-                continue
-            rest = at[int(np.diff(lr.rhs_offsets)[action // 2]) :]
-            if not rest:
-                continue
-            to = int(lr.gotos[rest[0] * lr.n_nonterminals + lr.production_lhs[action // 2]])
-            if to >= 0 and (to, *rest) not in seen:
-                seen.add((to, *rest))
-                todo.append((to, *rest))
-    return outcomes
-
-
-def reachable_stacks(lr: LrTables, count: int) -> list[tuple[int, ...]]:
-    """The first stacks that the parser can have, shortest text first."""
-    found = {(0,): None}
-    for stack in iter_growing(found):
-        for terminal in range(lr.n_terminals - 1):
-            for after in sorted(step(lr, stack, terminal)):
-                found.setdefault(after)
-        if len(found) >= count:
-            break
-    return list(found)[:count]
-
-
-def iter_growing(found: dict[tuple[int, ...], None]) -> Iterator[tuple[int, ...]]:
-    done = 0
-    while done < len(found):
-        batch = list(found)[done:]
-        done += len(batch)
-        yield from batch
 
 
 def random_stacks(lr: LrTables, count: int, seed: int) -> list[tuple[int, ...]]:
@@ -188,34 +51,6 @@ def random_stacks(lr: LrTables, count: int, seed: int) -> list[tuple[int, ...]]:
     stacks = [tuple(rng.randrange(lr.n_lr_states) for _ in range(rng.randint(1, 8))) for _ in range(count // 2)]
     real = reachable_stacks(lr, 4 * count)
     return stacks + rng.sample(real, min(len(real), count // 2))
-
-
-# Machines from stacks and tables.
-
-
-def labels_of(symbols: Sequence[int]) -> pynini.Fst:
-    fst = pynini.Fst()
-    at = fst.add_state()
-    fst.set_start(at)
-    for label in symbols:
-        to = fst.add_state()
-        fst.add_arc(at, pynini.Arc(label, label, None, to))
-        at = to
-    fst.set_final(at)
-    return fst
-
-
-def outputs(fst: pynini.Fst, stack: tuple[int, ...]) -> set[tuple[int, ...]]:
-    """What a transducer of stacks makes of one stack."""
-    image = pynini.compose(labels_of([state_label(s) for s in stack]), fst).project("output").rmepsilon()
-    found: set[tuple[int, ...]] = set()
-    todo = [(image.start(), ())] if image.start() != pynini.NO_STATE_ID else []
-    while todo:
-        state, read = todo.pop()
-        if image.final(state) != pynini.Weight.zero("tropical"):
-            found.add(tuple(label - 1 for label in read))
-        todo.extend((arc.nextstate, (*read, arc.ilabel)) for arc in image.arcs(state))
-    return found
 
 
 def deterministic(fst: pynini.Fst) -> pynini.Fst:
@@ -310,14 +145,6 @@ def run_classifier(arrays: dict[str, np.ndarray], lexer_state: int, stack: tuple
     return classes
 
 
-# R_q, twice.
-
-
-def pruned_sequences(case: Case, lexer_state: int) -> dict[tuple[int, ...], set[int]]:
-    """As the compilation has them: without the sequences that it found no stack for."""
-    return {w: set(classes.tolist()) for w, classes in case.sequences.of_state(lexer_state)}
-
-
 def realizable_sequences(case: Case, lexer_state: int) -> dict[tuple[int, ...], set[int]]:
     """By lexing every class of tokens; all sequences, whatever the parser says of them."""
     lexer = case.lexer.arrays()
@@ -370,13 +197,6 @@ def assert_equivalent(case: Case, lexer_states: Sequence[int]) -> int:
             assert run_classifier(arrays, q, stack) == transducers.allowed_classes(paper, case.lr, stack)
         compared += classifier.num_states() > 1
     return compared
-
-
-def live_states(case: Case) -> list[int]:
-    return [q for q in range(case.lexer.n_states) if len(case.sequences.of_state(q))]
-
-
-# The tests.
 
 
 def test_step_is_one_step_of_the_table(case: Case) -> None:
@@ -553,106 +373,3 @@ def test_many_sequences_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="at most 5000"):
         transducers.export(tmp_path / "out", names_of(grammar), lr, {0: sequences})
     assert not (tmp_path / "out").exists()
-
-
-def exported(case: Case, directory: Path) -> list[Path]:
-    sequences = {q: pruned_sequences(case, q) for q in range(case.lexer.n_states)}
-    return transducers.export(directory, names_of(case.grammar), case.lr, sequences, class_bytes=case.representatives)
-
-
-def names_of(grammar: Cfg) -> Names:
-    symbols = range(len(grammar.terminals) + 1 + len(grammar.nonterminals))
-    productions = range(len(grammar.productions))
-    return Names(grammar.source_name, tuple(map(grammar.symbol_name, symbols)), tuple(map(grammar.production_text, productions)))
-
-
-def test_export_writes_what_it_lists(case: Case, tmp_path: Path) -> None:
-    directory = tmp_path / "deep" / "down"
-    files = exported(case, directory)
-    assert sorted(files) == sorted(directory.iterdir())
-    assert files[-1].name == "index.txt"
-    index = files[-1].read_text()
-    for file in files:
-        if file.suffix == ".fst":
-            assert f"{file.name}  " in index
-            assert pynini.Fst.read(str(file)).verify()
-    assert exported(case, directory) == files, "a second export replaces the first"
-    assert sorted(files) == sorted(directory.iterdir())
-
-
-def test_exported_steps_are_over_real_stacks(tmp_path: Path) -> None:
-    case = named("precedence")
-    exported(case, tmp_path)
-    machine = pynini.Fst.read(str(tmp_path / "step_RPAR.fst"))
-    terminal = next(t for t in range(case.lr.n_terminals) if case.grammar.symbol_name(t) == "RPAR")
-    stacks = reachable_stacks(case.lr, 200)
-    assert any(step(case.lr, stack, terminal) for stack in stacks)
-    assert all(outputs(machine, stack) == step(case.lr, stack, terminal) for stack in stacks)
-
-
-def test_exported_machines_are_the_machines(case: Case, tmp_path: Path) -> None:
-    exported(case, tmp_path)
-    tokens = pynini.SymbolTable.read_text(str(tmp_path / "tokens.syms"))
-    stacks = pynini.SymbolTable.read_text(str(tmp_path / "stacks.syms"))
-    assert stacks.num_symbols() == case.lr.n_lr_states + 1
-    assert stacks.find(1) == "0/start"
-    q = live_states(case)[0]
-    machine = pynini.Fst.read(str(tmp_path / f"classifier_q{q}.fst"))
-    assert pynini.equivalent(machine, transducers.mask_acceptor(case.lr, pruned_sequences(case, q)))
-    used = {arc.ilabel for s in machine.states() for arc in machine.arcs(s)}
-    assert all(tokens.member(label) for label in used)
-    stop = len(case.representatives)
-    assert tokens.find(class_label(case.lr, stop)) == f"class{stop}/stop"
-    ignored = sum(t.ignored for t in case.grammar.terminals)
-    assert len(list(tmp_path.glob("step_*.fst"))) == case.lr.n_terminals - ignored
-
-
-def test_parallel_arcs_are_one_edge(tmp_path: Path) -> None:
-    """Dozens of token classes lead from a state to the same other one; a page size would shrink them all."""
-    case = named("right recursion")
-    exported(case, tmp_path)
-    machine = pynini.Fst.read(str(tmp_path / "classifier_q0.fst"))
-    drawn = (tmp_path / "classifier_q0.dot").read_text()
-    edges = re.findall(r"^  (\d+) -> (\d+) \[label = \"(.*)\"\];$", drawn, re.M)
-    pairs = [(int(source), int(target)) for source, target, _ in edges]
-    assert len(pairs) == len(set(pairs)) < sum(machine.num_arcs(s) for s in machine.states())
-    assert set(pairs) == {(s, arc.nextstate) for s in machine.states() for arc in machine.arcs(s)}
-    assert all(label.count("\\n") <= 6 for *_, label in edges)
-    assert re.search(r"… and \d+ more", drawn)
-    assert "size" not in drawn and "ratio" not in drawn
-
-
-def test_drawn_names_are_quoted() -> None:
-    symbols = pynini.SymbolTable()
-    symbols.add_symbol("<eps>", 0)
-    symbols.add_symbol('a"b\\x20', 1)
-    fst = pynini.accep("[1]")
-    drawn = picture(fst, symbols, title='t"')
-    assert drawn is not None
-    assert '[label = "a\\"b\\\\x20"]' in drawn and '"t\\""' in drawn
-    assert picture(pynini.accep("a" * 200), symbols, title="long") is None
-
-
-@pytest.mark.parametrize("dot", ["missing", "failing"])
-def test_pictures_are_an_extra(dot: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("shutil.which", lambda _name: None if dot == "missing" else str(tmp_path / "no such program"))
-    case = named("right recursion")
-    suffixes = {file.suffix for file in exported(case, tmp_path / "out")}
-    assert suffixes == {".fst", ".syms", ".dot", ".txt"}
-
-
-def test_names_that_no_file_or_symbol_table_can_hold(tmp_path: Path) -> None:
-    grammar = load_lark('start: A END x\nx: "b c"\nA: "a"\nEND: "e"\n', lexer="basic")
-    case = compiled(grammar.source, [b"a", b"e", b"b", b" ", b"c", b"\t"])
-    assert case.lr.n_terminals == len(grammar.terminals) + 1
-    names = {file.name for file in exported(case, tmp_path)}
-    assert {"step_A.fst", "step_END.fst", f"step_END_{grammar.end_terminal}.fst"} <= names
-    assert "\\x20" in (tmp_path / "tokens.syms").read_text()
-
-
-@pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is not installed")
-def test_pictures_are_drawn(tmp_path: Path) -> None:
-    case = named("right recursion")
-    pictures = [file for file in exported(case, tmp_path) if file.suffix == ".svg"]
-    assert pictures
-    assert all("<svg" in file.read_text() for file in pictures)
