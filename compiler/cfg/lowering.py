@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 
 from psc.compiler.cfg.grammar import Cfg, Terminal
 from psc.compiler.cfg.normal_form import dead_error, productions_from
 from psc.compiler.expressions.expression import Literal, RuleSet
-from psc.compiler.expressions.joined_rules import joined_rules
-from psc.compiler.expressions.joined_rules import rule_set as part_rules
+from psc.compiler.expressions.joined_rules import UnreadPart, joined_rules
 from psc.compiler.expressions.words import native_rules, read_expression
 from psc.compiler.terminals.python_pattern import python_pattern
 from psc.errors import GrammarError, ResourceLimitError
@@ -95,6 +95,7 @@ class LoweredRules:
             if if_empty is not None:
                 raise if_empty()
             raise dead_error(self.native.way, self.native.circle, rule_set.source_name, rule_set.lines, rule_set.source)
+        _require_texts_of_parts(rule_set, limits)
 
     @property
     def source_name(self) -> str:
@@ -154,10 +155,23 @@ def _if_empty(rule_set: RuleSet, way: list[str]) -> Callable[[], GrammarError] |
     """What makes the error about rules that match no text: of the innermost part on the way to the rule that has none."""
     whole = joined_rules(rule_set)
     if whole is not None:
-        for name, part in whole.parts.items():
+        for name, part in whole.read_parts.items():
             if any(rule.startswith(f"{name}.") for rule in way):
-                return part_rules(part).if_empty
+                return part.if_empty
     return rule_set.if_empty
+
+
+def _require_texts_of_parts(rule_set: RuleSet, limits: TerminalLimits) -> None:
+    """Raises the error of a part that matches no text, as linking does: the rest would do without the part."""
+    whole = joined_rules(rule_set)
+    if whole is None:
+        return
+    for name, part in whole.parts.items():
+        if isinstance(part, UnreadPart):
+            read = whole.read_parts[name]
+            with suppress(ResourceLimitError):  # the rules of the whole are within the limits
+                if read.if_empty is not None and native_rules(read.rules, read.root).lower(**vars(limits)).way:
+                    raise read.if_empty()
 
 
 def _undefined(rule_set: RuleSet, name: str) -> str:

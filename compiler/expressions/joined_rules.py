@@ -96,6 +96,11 @@ class JoinedRules(NativeRules):
         return any(map(most_tokens_of, self.parts.values()))
 
     @cached_property
+    def read_parts(self) -> Mapping[str, RuleSet]:
+        """The parts as rules, none of which has a lexer. Raises GrammarError: one cannot be read."""
+        return {name: rule_set(part) for name, part in self.parts.items()}
+
+    @cached_property
     def native(self) -> _core.RulePrograms:
         """The joined rules. Raises GrammarError: a part cannot be read."""
         counted = next((name for name, part in self.parts.items() if most_tokens_of(part)), None)
@@ -109,9 +114,9 @@ class JoinedRules(NativeRules):
                 "a combination with a grammar that has a lexer of its own (Lark's) is built just in time by a GrammarCompiler, "
                 "it is no single grammar; for an artifact write all of it in one language"
             )
-        sets = [rule_set(part) for part in self.parts.values()]
         outer = native_rules(self.outer, self.root)
-        return _core.join_rules(outer, list(self.parts), [native_rules(part.rules, part.root) for part in sets])
+        sets = self.read_parts
+        return _core.join_rules(outer, list(sets), [native_rules(part.rules, part.root) for part in sets.values()])
 
 
 def joined_rules(rule_set: RuleSet) -> JoinedRules | None:

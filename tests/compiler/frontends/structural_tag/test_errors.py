@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
+from vocabularies import byte_tokenizer
 
-from psc import Grammar, GrammarCompiler, TokenizerInfo
+from psc import Grammar, GrammarCompiler, TokenizerInfo, compile_ahead_of_time
 from psc.errors import GrammarError, InvalidJSONError, InvalidStructuralTagError
 
 _ANY = {"type": "any_text"}
@@ -205,3 +207,41 @@ def test_tokens_that_the_vocabulary_lacks() -> None:
     ]:
         with pytest.raises(InvalidStructuralTagError, match=problem.replace("|", r"\|")):
             compiler.compile_structural_tag({"format": {"type": "token", "token": token}})
+
+
+_NEVER: Any = {"type": "object", "properties": {"x": {"allOf": [{"type": "integer"}, {"type": "string"}]}}, "required": ["x"]}
+_ENDLESS: Any = {"$ref": "#/$defs/a", "$defs": {"a": {"type": "array", "items": {"$ref": "#/$defs/a"}, "minItems": 1}}}
+
+
+@pytest.mark.parametrize("style", ["json", "qwen_xml"])
+@pytest.mark.parametrize(
+    ("schema", "message"),
+    [
+        (_NEVER, r"#/properties/x, allOf: no value is left; .* so no value is valid \(behind '<b>'\)"),
+        (_ENDLESS, r"each one needs another one inside, without end|no object is valid"),
+        ({"type": "object", "properties": {"x": {"enum": []}}, "required": ["x"]}, r"enum: no value is left"),
+    ],
+)
+def test_one_tool_of_which_no_call_is_valid(schema: Any, message: str, style: str) -> None:
+    """Whoever asks gets the error: the rest of the grammar would do without the tool."""
+
+    def tag(begin: str, body: Any) -> dict[str, Any]:
+        content = {"type": "json_schema", "json_schema": body, "style": style}
+        return {"type": "tag", "begin": begin, "content": content, "end": "</>"}
+
+    some = {"type": "object", "properties": {"x": {"type": "integer"}}}
+    document = {"type": "structural_tag", "format": _triggered(triggers=["<"], tags=[tag("<a>", some), tag("<b>", schema)])}
+    ascii_only = TokenizerInfo([*(bytes([b]) for b in range(32, 127)), b"</s>"], stop_token_ids=[95])
+    calls: list[Callable[[], object]] = [
+        lambda: Grammar.from_structural_tag(document).to_cfg(),
+        lambda: Grammar.from_structural_tag(document).artifact_tables(),
+        lambda: compile_ahead_of_time(Grammar.from_structural_tag(document), byte_tokenizer()),
+        lambda: GrammarCompiler(byte_tokenizer(), store=False).compile_structural_tag(document),
+        lambda: GrammarCompiler(ascii_only, store=False).compile_structural_tag(document),
+    ]
+    messages = set()
+    for call in calls:
+        with pytest.raises(GrammarError, match=message) as e:
+            call()
+        messages.add(str(e.value))
+    assert len(messages) == 1
