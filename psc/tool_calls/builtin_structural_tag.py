@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable
-from typing import Any, Literal, TypeVar
+from typing import Any, Final, Literal, TypeVar
 
 from psc.errors import InvalidStructuralTagError
 from psc.support.readable import shortened
@@ -31,6 +31,8 @@ Builder = Callable[..., StructuralTag]
 _Builder = TypeVar("_Builder", bound=Builder)
 _builders: dict[str, Builder] = {}
 """By the name of the model, registered ones too."""
+_ALSO: Final = {"harmony": ("gptoss",), "cohere": ("command",)}
+"""What models are called whose format has another name, as `_letters` has it."""
 _OWN: dict[str, Builder] = {}
 """The builders of this module, by XGrammar's names for them: ``get_llama_structural_tag``."""
 
@@ -70,11 +72,11 @@ def get_model_structural_tag(
     """
     builder = _builders.get(model) if isinstance(model, str) else None
     if builder is None:
-        near = difflib.get_close_matches(str(model), _builders, n=3, cutoff=0.65)
+        near = _near(str(model))
         hint = f"; do you mean {' or '.join(map(repr, near))}?" if near else "."
-        known = ", ".join(_builders)
         raise InvalidStructuralTagError(
-            f"model: there is no format {shortened(repr(model), 60)}{hint} Unknown format type: the formats are {known}"
+            f"model: there is no format {shortened(repr(model), 60)}{hint} Unknown format type: the formats are "
+            f"{', '.join(_builders)}; for another one write a structural tag, or register it (register_model_structural_tag)"
         )
     functions, builtins, choice = normalize_tool_choice(tools, tool_choice)
     if not isinstance(parallel_tool_calls, bool):
@@ -111,6 +113,27 @@ def register_model_structural_tag(name: str) -> Callable[[_Builder], _Builder]:
         return builder
 
     return register
+
+
+def _near(model: str) -> list[str]:
+    """The formats that a name may mean: "Qwen/Qwen3-8B" those of Qwen's models, ``qwen_3`` first; else those spelled alike."""
+    wanted = _letters(model[:200])
+    by_letters = {_letters(name): name for name in _builders}
+    family = [
+        ours
+        for ours, name in by_letters.items()
+        if any(len(word) > 2 and word in wanted for word in (_letters(name.split("_")[0]), *_ALSO.get(name, ())))
+    ]
+
+    def likeness(ours: str) -> tuple[bool, float]:
+        return ours in wanted, difflib.SequenceMatcher(None, ours, wanted).ratio()
+
+    near = sorted(family, key=likeness, reverse=True)[:3] or difflib.get_close_matches(wanted, by_letters, n=3, cutoff=0.7)
+    return [by_letters[ours] for ours in near]
+
+
+def _letters(name: str) -> str:
+    return "".join(c for c in name.lower() if c.isalnum())
 
 
 def _reasoning(given: object) -> Reasoning:

@@ -189,6 +189,15 @@ def test_tools_and_choices_as_records_and_as_other_libraries_models():
     [
         ({"model": "qwen3"}, r"model: there is no format 'qwen3'; do you mean 'qwen_3'"),
         ({"model": 3}, r"model: there is no format 3"),
+        ({"model": "Qwen/Qwen3-8B"}, r"no format 'Qwen/Qwen3-8B'; do you mean 'qwen_3' or 'qwen_3_5' or 'qwen_3_coder'\?"),
+        ({"model": "Meta-Llama-3.1-8B-Instruct"}, r"do you mean 'llama'\?"),
+        ({"model": "DeepSeek-V3.1"}, r"do you mean 'deepseek_v3_1' or "),
+        ({"model": "gpt-oss-20b"}, r"do you mean 'harmony'\?"),
+        ({"model": "c4ai-command-a-03-2025"}, r"do you mean 'cohere'\?"),
+        *(
+            ({"model": model}, rf"no format '{model}'\. Unknown format type: the formats are llama, .*; for another one write")
+            for model in ("Mistral-7B-Instruct-v0.3", "Hermes-3", "gemma-3-27b-it", "")
+        ),
         ({"tools": "x"}, r"tools: must be a list, not str"),
         ({"tools": [{"name": "f"}]}, r'tools\[0\]: must be a dictionary with a "type"'),
         ({"tools": [*TOOLS, {"type": "function", "name": "f"}]}, r"tools\[2\]\.function: is missing"),
