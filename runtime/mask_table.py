@@ -128,9 +128,12 @@ class MaskTable(ABC, Generic[_Step_co]):
         Args:
             matchers: one for each sequence; None for one that is not constrained.
             drafts: as many lists of tokens.
-            stream, into: as of `step`.
+            stream: as of `step`.
+            into: as of `step`.
 
-        Raises: as `step`; MatcherError for another number of lists.
+        Raises:
+            MatcherError: not as many lists as matchers; nothing has happened.
+            Exception: as `step`.
 
         Cost: 0.3 us a draft.
         """

@@ -78,11 +78,13 @@ class OverlappedMasks:
         Args:
             tokens: the token of each slot; -1 for none, as for a sequence that has just joined or has ended. None for no tokens at
                 all: the masks where the matchers stand. They are copied, so the caller may reuse the list or array.
-            stream, into: in whose order the ids are sent to the device, and where to, as the table takes them. A stream must
-                come after what used the ids of the step before: the one on which logits are masked does.
+            stream: in whose order the ids are sent to the device, as the table takes it. It must come after what used the ids of
+                the step before: the one on which logits are masked does.
+            into: where the ids go, as the table takes it.
 
-        Raises MatcherError when the numbers of tokens and slots differ, when the step before was not collected by `ready`, or after
-        `close`.
+        Raises:
+            MatcherError: there are not as many tokens as slots, the step before was not collected by `ready`, or `close` was
+                called.
         """
         self._check_idle("advance()")
         if tokens is not None:

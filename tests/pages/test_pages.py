@@ -17,6 +17,7 @@ import sys
 import time
 import tomllib
 from collections.abc import Iterator
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -181,6 +182,12 @@ def test_the_reference_has_every_public_name() -> None:
     page = (ROOT / "docs/reference/python.md").read_text()
     on_page = re.findall(r"^(?:::: psc\.|### `)(\w+)", page, re.MULTILINE)
     assert sorted(on_page) == sorted(set(psc.__all__) - {"__version__"})
+
+
+@pytest.mark.parametrize(("package", "page"), [("decoding", "decoding"), ("serving", "adapters")])
+def test_the_reference_has_what_a_package_exports(package: str, page: str) -> None:
+    on_page = re.findall(rf"^::: psc\.{package}\.(\w+)$", (ROOT / f"docs/reference/{page}.md").read_text(), re.MULTILINE)
+    assert sorted(on_page) == sorted(import_module(f"psc.{package}").__all__)
 
 
 def test_links_lead_somewhere() -> None:
