@@ -135,12 +135,6 @@ class Registries:
         check_digest(key, "input key")
         return self._first(f"input key {key}", lambda registry: registry.find(key))
 
-    def lookup_named(self, grammar: str, tokenizer: str) -> Reference | None:
-        """The reference of two names; see `lookup`."""
-        check_name(grammar, "grammar")
-        check_name(tokenizer, "tokenizer")
-        return self._first(f"{grammar} for {tokenizer}", lambda registry: registry.find_named(grammar, tokenizer))
-
     @property
     def urls(self) -> list[str]:
         """Their addresses, for messages."""

@@ -26,7 +26,7 @@ from psc.compiler.expressions.expression import (
     RuleSet,
     Sequence,
 )
-from psc.compiler.expressions.fold import fold, rebuilt, referred_to
+from psc.compiler.expressions.fold import fold, rebuilt
 from psc.compiler.expressions.joined_rules import marks_of, renamed_marks
 from psc.compiler.expressions.tokens import MAX_TOKENS, tokens_of
 from psc.errors import GrammarError
@@ -44,29 +44,6 @@ def union(rule_sets: Many[RuleSet]) -> RuleSet:
 def concat(rule_sets: Many[RuleSet]) -> RuleSet:
     """A text of each of the rule sets, one after the other. Raises :class:`GrammarError` if there are none."""
     return _combined(rule_sets, "concat", lambda roots: Sequence(roots))
-
-
-def substitute(rule_set: RuleSet, replacements: Mapping[str, RuleSet]) -> RuleSet:
-    """The rule set with other rule sets in the place of some of its rules, whether it defines these rules or only refers to them.
-
-    Raises:
-        GrammarError: the rule set does not know one of the names.
-    """
-    known = set(rule_set.rules).union(*[referred_to(e) for e in rule_set.rules.values()])
-    for name in replacements:
-        if name not in known:
-            raise GrammarError(f"{rule_set.source_name}: there is no rule {name!r} to put another grammar in the place of")
-    rules = {name: e for name, e in rule_set.rules.items() if name not in replacements}
-    marks = {name: mark for name, mark in marks_of(rule_set).items() if name not in replacements}
-    taken = known | {rule_set.root}
-    for name, other in replacements.items():
-        renamed = with_names_apart(other, taken)
-        taken |= renamed.rules.keys()
-        rules[name] = Reference(renamed.root)
-        rules |= renamed.rules
-        marks |= renamed.marks
-    reads_names = any(r.reads_names for r in (rule_set, *replacements.values()))
-    return _printed(RuleSet(rules, rule_set.root, "", rule_set.source_name, {}, reads_names=reads_names, marks=marks))
 
 
 def with_names_apart(rule_set: RuleSet, taken: Iterable[str]) -> RuleSet:

@@ -13,15 +13,13 @@ from typing import Self
 from rich.console import Console
 from rich.progress import (
     BarColumn,
+    DownloadColumn,
     Progress,
     ProgressColumn,
-    Task,
     TextColumn,
     TimeElapsedColumn,
+    TransferSpeedColumn,
 )
-from rich.text import Text
-
-from psc.support.readable import size
 
 _PATIENCE_S = 1.0
 
@@ -29,7 +27,7 @@ _PATIENCE_S = 1.0
 class _Patient:
     """A context that shows nothing for a second, then whatever was noted last, and each note from then on."""
 
-    def __init__(self, title: str, *, quiet: bool) -> None:
+    def __init__(self, title: str, *, quiet: bool = False) -> None:
         self._title = title
         self._quiet = quiet or not sys.stderr.isatty()
         self._lock = threading.Lock()
@@ -82,9 +80,6 @@ class Steps(_Patient):
         quiet: show nothing.
     """
 
-    def __init__(self, title: str, *, quiet: bool = False) -> None:
-        super().__init__(title, quiet=quiet)
-
     def step(self, name: str, number: int, n_steps: int) -> None:
         """A step begins; numbers count from 0."""
         self._note(f"{self._title}: {name}", number, n_steps)
@@ -98,31 +93,9 @@ class Transfers(_Patient):
         quiet: show nothing.
     """
 
-    def __init__(self, title: str, *, quiet: bool = False) -> None:
-        super().__init__(title, quiet=quiet)
-
     def moved(self, name: str, done: int, total: int) -> None:
         """Shows how many of an artifact's bytes have been moved."""
         self._note(f"{self._title}: {name}", done, total)
 
     def _columns(self) -> tuple[ProgressColumn, ...]:
-        return (TextColumn("{task.description}", markup=False), BarColumn(), _Sizes(), _Speed())
-
-
-class _Sizes(ProgressColumn):
-    """How much has been moved, of how much."""
-
-    def render(self, task: Task) -> Text:
-        return Text(_moved(task.completed, task.total or 0))
-
-
-class _Speed(ProgressColumn):
-    """How much is moved in a second."""
-
-    def render(self, task: Task) -> Text:
-        speed = task.finished_speed or task.speed
-        return Text(f"{size(speed)}/s" if speed else "")
-
-
-def _moved(done: float, total: float) -> str:
-    return f"{size(done)} of {size(total)}"
+        return (TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn(), TransferSpeedColumn())

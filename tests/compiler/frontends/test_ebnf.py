@@ -21,7 +21,7 @@ from psc.compiler.expressions.expression import (
     RuleSet,
     Sequence,
 )
-from psc.compiler.expressions.rule_sets import concat, substitute, to_ebnf, union, with_names_apart
+from psc.compiler.expressions.rule_sets import concat, to_ebnf, union, with_names_apart
 from psc.compiler.frontends.ebnf import MAX_NESTING, MAX_REPEAT, MAX_TEXT, load_ebnf
 from psc.compiler.frontends.lookup import find_grammar
 from psc.errors import GrammarError
@@ -241,15 +241,6 @@ def test_names_apart_never_capture() -> None:
     rule_set = with_names_apart(load_ebnf('root ::= x x_1\nx ::= "a"\nx_1 ::= "b"'), {"x", "root"})
     assert not rule_set.rules.keys() & {"x", "root"}
     assert matches(rule_set, "ab")
-
-
-def test_substitute() -> None:
-    rule_set = load_ebnf('root ::= "<" x ">"\nx ::= "1"')
-    changed = substitute(rule_set, {"x": load_ebnf('root ::= x x\nx ::= "2"')})
-    assert matches(changed, "<22>") and not matches(changed, "<1>")
-    assert matches(load_ebnf(changed.source), "<22>")
-    with pytest.raises(GrammarError, match="no rule 'y'"):
-        substitute(rule_set, {"y": rule_set})
 
 
 def test_printing_what_text_cannot_name_or_match() -> None:
