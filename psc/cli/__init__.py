@@ -23,6 +23,7 @@ _COMMANDS = {
     "explain": "Explain what may come after a text, and why a token may not.",
     "playground": "Try a grammar in the browser: tokens, stack, what is allowed and why not.",
     "sample": "Draw random sentences from a grammar's masks.",
+    "generate": "Let a language model on this machine write a text inside a grammar.",
     "registry": "Share artifacts: serve, push, pull, list, verify, gc, keygen.",
     "inspect": "Show what is in an artifact and where it came from.",
     "bench": "Measure psc on this machine, beside others: masks, first-masks, compile, serve, maskbench, corpus, all.",
