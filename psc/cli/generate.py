@@ -109,7 +109,8 @@ def command(
         click.echo(f"psc: {written.n_tokens} tokens, the first after {duration(written.first_s)}{rate}", err=True)
     problem = _misfit(compiled, written) if no_grammar and compiled is not None else None
     if problem is None and not written.finished:
-        problem = f"cut after {written.n_tokens} tokens, before the text's end; --max-tokens allows more"
+        more = "--max-tokens allows more" if written.n_tokens == max_tokens else f"{files.name} reads no more"
+        problem = f"cut after {written.n_tokens} tokens, before the text's end: {more}"
     if problem:
         note(problem)
     ctx.exit(1 if problem else 0)

@@ -22,6 +22,7 @@ class Sampling:
     """How the next token is chosen."""
 
     max_tokens: int
+    """Fewer where the model reads no more."""
     temperature: float
     """0: always the likeliest."""
     seed: int
@@ -105,16 +106,15 @@ def write(
         on_text: is called with each piece of the text as it comes, whole characters.
 
     Raises:
-        ModelError: prompt and text are longer than the model reads.
+        ModelError: the prompt is as long as what the model reads.
         MatcherError: the grammar is of another vocabulary.
     """
-    if len(prompt) + sampling.max_tokens > model.max_length:
-        raise ModelError(
-            f"{model.name} reads {model.max_length} tokens; the prompt has {len(prompt)}, the text up to {sampling.max_tokens}: "
-            "shorten the prompt, or ask for fewer tokens"
-        )
+    room = model.max_length - len(prompt)
+    if room <= 0:
+        raise ModelError(f"{model.name} reads {model.max_length} tokens, and the prompt has {len(prompt)}: shorten it")
     stop = list(info.stop_token_ids)
-    options: dict[str, Any] = {"max_new_tokens": sampling.max_tokens, "eos_token_id": stop, "pad_token_id": stop[0] if stop else 0}
+    options: dict[str, Any] = {"max_new_tokens": min(room, sampling.max_tokens), "eos_token_id": stop}
+    options["pad_token_id"] = stop[0] if stop else 0
     if sampling.temperature > 0:
         options |= {"do_sample": True, "temperature": sampling.temperature, "top_k": 0, "top_p": 1.0}
     else:

@@ -134,8 +134,10 @@ def test_a_prompt_from_standard_input(run: Run, model: Path) -> None:
 
 
 def test_longer_than_the_model_reads(run: Run, model: Path) -> None:
-    result = run("generate", "json", "x", "--model", model, "--max-tokens", 5000)
+    result = run("generate", "--regex", "[a-z]+", "x " * 5000, "--model", model)
     assert (result.exit_code, result.stdout) == (1, "") and "reads 2048 tokens" in result.stderr
+    result = run("generate", "--regex", "x{3000}", "x " * 500, "--model", model, "--max-tokens", 3000)
+    assert result.exit_code == 1 and 0 < len(result.stdout) < 2048 and "reads no more" in result.stderr
 
 
 @pytest.mark.parametrize(
