@@ -22,55 +22,6 @@ using JsonKind = JsonDocument::Kind;
 
 constexpr std::size_t kMostNamed = 5, kMostDoubts = 20;  // in one message, of one schema
 
-enum class Form { free, boolean, text, count, one_schema, schema_or_schemas, schemas_by_name, object, names, names_by_name, bound };
-
-// Of the drafts that have the keyword. What the reader cannot miss (type, enum, pattern, numbers, lists of schemas) it checks itself.
-Form form_of(Keyword keyword) {
-    switch (keyword) {
-        case Keyword::unique_items:
-        case Keyword::recursive_anchor:
-            return Form::boolean;
-        case Keyword::anchor:
-        case Keyword::draft:
-        case Keyword::dynamic_anchor:
-        case Keyword::id:
-            return Form::text;
-        case Keyword::max_contains:
-        case Keyword::min_contains:
-            return Form::count;
-        case Keyword::additional_items:
-        case Keyword::additional_properties:
-        case Keyword::contains:
-        case Keyword::content_schema:
-        case Keyword::else_:
-        case Keyword::if_:
-        case Keyword::not_:
-        case Keyword::property_names:
-        case Keyword::then:
-        case Keyword::unevaluated_items:
-        case Keyword::unevaluated_properties:
-            return Form::one_schema;
-        case Keyword::items:
-            return Form::schema_or_schemas;
-        case Keyword::dependent_schemas:
-        case Keyword::pattern_properties:
-        case Keyword::properties:
-            return Form::schemas_by_name;
-        case Keyword::definitions:
-        case Keyword::defs:
-            return Form::object;
-        case Keyword::required:
-            return Form::names;
-        case Keyword::dependent_required:
-            return Form::names_by_name;
-        case Keyword::exclusive_maximum:
-        case Keyword::exclusive_minimum:
-            return Form::bound;
-        default:
-            return Form::free;
-    }
-}
-
 bool is_of(Draft draft, Keyword keyword) {
     switch (keyword) {
         case Keyword::unknown:
@@ -193,38 +144,40 @@ void SchemaReader::check_form(const Context& context, Keyword keyword, JsonNode 
             if (!document_.is(name, JsonKind::string)) fail(context, keyword, "names must be strings");
     };
     switch (form_of(keyword)) {
-        case Form::free:
+        case KeywordForm::free:
+        case KeywordForm::schemas:
+        case KeywordForm::dependencies:
             return;
-        case Form::boolean:
+        case KeywordForm::boolean:
             return require_kind(JsonKind::boolean, "must be true or false");
-        case Form::text:
+        case KeywordForm::text:
             require_kind(JsonKind::string, "must be a string");
             if (keyword == Keyword::draft) check_draft(context, document_.text(value));
             return;
-        case Form::count:
+        case KeywordForm::count:
             count(context, keyword, value);
             return;
-        case Form::one_schema:
+        case KeywordForm::one_schema:
             return require_schema(value);
-        case Form::schema_or_schemas:
+        case KeywordForm::schema_or_schemas:
             if (!document_.is(value, JsonKind::array)) return require_schema(value);
             for (JsonNode item : document_.items(value)) require_schema(item);
             return;
-        case Form::schemas_by_name:
+        case KeywordForm::schemas_by_name:
             require_kind(JsonKind::object, "must be an object of schemas");
             for (const auto& member : document_.members(value)) require_schema(member.value);
             return;
-        case Form::object:
+        case KeywordForm::definitions:
             return require_kind(JsonKind::object, "must be an object of schemas");
-        case Form::names:
+        case KeywordForm::names:
             return require_names(value, document_.is(value, JsonKind::boolean)
                                             ? "must be an array of names, in the schema of the object (a boolean is of draft 3)"
                                             : "must be an array of names");
-        case Form::names_by_name:
+        case KeywordForm::names_by_name:
             require_kind(JsonKind::object, "must be an object of arrays of names");
             for (const auto& member : document_.members(value)) require_names(member.value, "must be an object of arrays of names");
             return;
-        case Form::bound:
+        case KeywordForm::bound:
             return check_bound(context, keyword, value);
     }
 }

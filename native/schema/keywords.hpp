@@ -131,6 +131,78 @@ constexpr Keyword keyword_of(Word text) {
 }
 constexpr std::string_view text_of(Keyword keyword) { return kKeywordTexts[static_cast<std::size_t>(keyword)]; }
 
+// What a keyword's value is. `schemas` and `dependencies`, whose values are objects of names or schemas, are checked where they are
+// read, and so is what is free.
+enum class KeywordForm {
+    free,
+    boolean,
+    text,
+    count,
+    one_schema,
+    schema_or_schemas,
+    schemas,
+    schemas_by_name,
+    definitions,
+    dependencies,
+    names,
+    names_by_name,
+    bound
+};
+
+// Of the drafts that have the keyword.
+constexpr KeywordForm form_of(Keyword keyword) {
+    switch (keyword) {
+        case Keyword::unique_items:
+        case Keyword::recursive_anchor:
+            return KeywordForm::boolean;
+        case Keyword::anchor:
+        case Keyword::draft:
+        case Keyword::dynamic_anchor:
+        case Keyword::id:
+            return KeywordForm::text;
+        case Keyword::max_contains:
+        case Keyword::min_contains:
+            return KeywordForm::count;
+        case Keyword::additional_items:
+        case Keyword::additional_properties:
+        case Keyword::contains:
+        case Keyword::content_schema:
+        case Keyword::else_:
+        case Keyword::if_:
+        case Keyword::not_:
+        case Keyword::property_names:
+        case Keyword::then:
+        case Keyword::unevaluated_items:
+        case Keyword::unevaluated_properties:
+            return KeywordForm::one_schema;
+        case Keyword::items:
+            return KeywordForm::schema_or_schemas;
+        case Keyword::all_of:
+        case Keyword::any_of:
+        case Keyword::one_of:
+        case Keyword::prefix_items:
+            return KeywordForm::schemas;
+        case Keyword::dependent_schemas:
+        case Keyword::pattern_properties:
+        case Keyword::properties:
+            return KeywordForm::schemas_by_name;
+        case Keyword::definitions:
+        case Keyword::defs:
+            return KeywordForm::definitions;
+        case Keyword::dependencies:
+            return KeywordForm::dependencies;
+        case Keyword::required:
+            return KeywordForm::names;
+        case Keyword::dependent_required:
+            return KeywordForm::names_by_name;
+        case Keyword::exclusive_maximum:
+        case Keyword::exclusive_minimum:
+            return KeywordForm::bound;
+        default:
+            return KeywordForm::free;
+    }
+}
+
 // Whether it says where a schema is, and nothing of what is valid.
 constexpr bool says_where(Keyword keyword) {
     switch (keyword) {

@@ -83,42 +83,6 @@ std::string percent_decoded(std::string_view text) {
     return out;
 }
 
-enum class Below { nothing, schema, schemas, map, either };
-
-// What is below a keyword: a schema, an array of schemas, or an object of them.
-Below below(Keyword keyword) {
-    switch (keyword) {
-        case Keyword::items:
-            return Below::either;
-        case Keyword::additional_items:
-        case Keyword::additional_properties:
-        case Keyword::contains:
-        case Keyword::content_schema:
-        case Keyword::else_:
-        case Keyword::if_:
-        case Keyword::not_:
-        case Keyword::property_names:
-        case Keyword::then:
-        case Keyword::unevaluated_items:
-        case Keyword::unevaluated_properties:
-            return Below::schema;
-        case Keyword::all_of:
-        case Keyword::any_of:
-        case Keyword::one_of:
-        case Keyword::prefix_items:
-            return Below::schemas;
-        case Keyword::defs:
-        case Keyword::definitions:
-        case Keyword::dependencies:
-        case Keyword::dependent_schemas:
-        case Keyword::pattern_properties:
-        case Keyword::properties:
-            return Below::map;
-        default:
-            return Below::nothing;
-    }
-}
-
 }  // namespace
 
 std::optional<Draft> draft_of(std::string_view uri) {
@@ -244,12 +208,13 @@ void SchemaResources::find_identifiers(JsonNode root, std::size_t of_text) {
         if (resource != of_text) resource_of_.emplace(node, resource);
         for (const auto& [name, value] : document_.members(node)) {
             if (only_reference && keyword_of(name) != Keyword::definitions) continue;
-            const Below what = below(keyword_of(name));
-            if (what == Below::schema || (what == Below::either && document_.is(value, JsonKind::object)))
+            using enum KeywordForm;
+            const KeywordForm form = form_of(keyword_of(name));
+            if (form == one_schema || (form == schema_or_schemas && document_.is(value, JsonKind::object)))
                 todo.emplace_back(value, resource);
-            if ((what == Below::schemas || what == Below::either) && document_.is(value, JsonKind::array))
+            if ((form == schemas || form == schema_or_schemas) && document_.is(value, JsonKind::array))
                 for (JsonNode item : document_.items(value)) todo.emplace_back(item, resource);
-            if (what == Below::map && document_.is(value, JsonKind::object))
+            if ((form == schemas_by_name || form == definitions || form == dependencies) && document_.is(value, JsonKind::object))
                 for (const auto& member : document_.members(value)) todo.emplace_back(member.value, resource);
         }
     }
