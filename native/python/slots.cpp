@@ -22,6 +22,22 @@ struct Slots {
                                 matchers[i]->machine->machine->vocabulary_tag != vocabulary_tag))
                 throw BitmaskError("matcher " + std::to_string(i) + " belongs to another vocabulary than the table of masks");
     }
+    // Calls `step` for each matcher, by index, and throws the first of their errors when the others are done.
+    template <typename Step>
+    void step_all(const std::vector<PyMatcher*>& matchers, Step step) {
+        const Use use(in_use);
+        const TurnOfAll turn(matchers);
+        std::exception_ptr first;
+        slots.begin();
+        for (std::size_t i = 0; i < matchers.size(); ++i) {
+            try {
+                step(i);
+            } catch (...) {
+                if (!first) first = std::current_exception();
+            }
+        }
+        if (first) std::rethrow_exception(first);
+    }
     // -1 once the text has ended.
     Word slot_of(TextMatcher& m) {
         if (m.stopped()) return -1;
@@ -54,43 +70,35 @@ void bind_draft_slots(nb::class_<Slots>& c) {
             const auto all = matchers_or_none(kept);
             same_length(all.size(), lists.size(), "lists of drafts");
             std::vector<std::vector<std::int64_t>> tokens;
-            std::size_t n_ids = all.size();
+            std::vector<std::size_t> begins{0};  // of each matcher's ids
             for (nb::handle list : lists) {
                 tokens.push_back(integers(list, "drafts"));
-                n_ids += tokens.back().size();
+                begins.push_back(begins.back() + tokens.back().size() + 1);
             }
-            check_room(out.size(), n_ids, " places");
+            check_room(out.size(), begins.back(), " places");
             self.check_vocabulary(all);
             std::vector<std::size_t> refused;
-            {
-                const Use use(self.in_use);
-                const TurnOfAll turn(all);
-                std::exception_ptr first;
-                self.slots.begin();
-                std::size_t at = 0;
-                for (std::size_t i = 0; i < all.size(); at += tokens[i].size() + 1, ++i) {
-                    Word* ids = out.data() + at;
-                    const std::size_t n = tokens[i].size();
-                    std::fill(ids, ids + n + 1, -1);
-                    if (!all[i]) continue;
-                    TextMatcher& m = *all[i]->matcher;
-                    try {
-                        Accepted accepted(m);
-                        for (std::size_t k = 0; (ids[k] = self.slot_of(m)) != -1 && k < n; ++k) {
-                            if (!m.accept(token_of(tokens[i][k]))) {
-                                refused.push_back(at + k);
-                                std::fill(ids + k + 1, ids + n + 1, ids[k]);
-                                break;
-                            }
-                            ++accepted.n;
+            self.step_all(all, [&](std::size_t i) {
+                Word* ids = out.data() + begins[i];
+                const std::size_t n = tokens[i].size();
+                std::fill(ids, ids + n + 1, -1);
+                if (!all[i]) return;
+                TextMatcher& m = *all[i]->matcher;
+                try {
+                    Accepted accepted(m);
+                    for (std::size_t k = 0; (ids[k] = self.slot_of(m)) != -1 && k < n; ++k) {
+                        if (!m.accept(token_of(tokens[i][k]))) {
+                            refused.push_back(begins[i] + k);
+                            std::fill(ids + k + 1, ids + n + 1, ids[k]);
+                            break;
                         }
-                    } catch (...) {
-                        std::fill(ids, ids + n + 1, -1);
-                        if (!first) first = std::current_exception();
+                        ++accepted.n;
                     }
+                } catch (...) {
+                    std::fill(ids, ids + n + 1, -1);
+                    throw;
                 }
-                if (first) std::rethrow_exception(first);
-            }
+            });
             return refused;
         },
         "matchers"_a, "drafts"_a, "out"_a,
@@ -151,24 +159,13 @@ void bind_slots(nb::module_& m) {
                 }
                 self.check_vocabulary(all);
                 std::vector<std::size_t> refused;
-                {
-                    const Use use(self.in_use);
-                    const TurnOfAll turn(all);
-                    std::exception_ptr first;
-                    self.slots.begin();
-                    for (std::size_t i = 0; i < all.size(); ++i) {
-                        out.data()[i] = -1;
-                        if (!all[i]) continue;
-                        TextMatcher& m = *all[i]->matcher;
-                        try {
-                            if (!ids.empty() && ids[i] != -1 && !m.accept(token_of(ids[i]))) refused.push_back(i);
-                            out.data()[i] = self.slot_of(m);
-                        } catch (...) {
-                            if (!first) first = std::current_exception();
-                        }
-                    }
-                    if (first) std::rethrow_exception(first);
-                }
+                self.step_all(all, [&](std::size_t i) {
+                    out.data()[i] = -1;
+                    if (!all[i]) return;
+                    TextMatcher& m = *all[i]->matcher;
+                    if (!ids.empty() && ids[i] != -1 && !m.accept(token_of(ids[i]))) refused.push_back(i);
+                    out.data()[i] = self.slot_of(m);
+                });
                 return refused;
             },
             "matchers"_a, "tokens"_a.none(), "out"_a,
