@@ -8,109 +8,175 @@
 
 namespace psc {
 
-std::vector<Word> coarsest_partition(const LabelledGraph& g) {
-    const std::size_t n = g.state_output.size();
-    const Grouped sources(n, [&](const auto& add) {  // per state, of the arcs that lead to it
-        for (std::size_t s = 0; s < n; ++s)
+namespace {
+
+// Per state, of the arcs that lead to it.
+Grouped<> sources_of(const LabelledGraph& g) {
+    return Grouped<>(g.state_output.size(), [&](const auto& add) {
+        for (std::size_t s = 0; s < g.state_output.size(); ++s)
             for (std::size_t i = g.offsets[s]; i < g.offsets[s + 1]; ++i)
                 add(static_cast<std::size_t>(g.arcs[i].target), static_cast<Word>(s));
     });
-    // Labels and outputs of a state's arcs without their targets, as runs of labels with one output. No round changes them.
-    std::vector<Word> shape(n), signature;
-    {
-        SequenceInterner shapes;
-        const auto arc_before = [&](std::size_t i) -> const LabelledGraph::Arc& { return g.arcs[i - 1]; };
-        for (std::size_t s = 0; s < n; ++s) {
-            signature.assign(1, g.state_output[s]);
-            for (std::size_t i = g.offsets[s]; i < g.offsets[s + 1]; ++i) {
-                const auto& arc = g.arcs[i];
-                if (i > g.offsets[s] && arc.output == arc_before(i).output && arc.label == arc_before(i).label + 1)
-                    ++signature.back();
-                else
-                    signature.insert(signature.end(), {arc.label, arc.output, 1});
-            }
-            shape[s] = shapes.intern(signature).first;
+}
+
+// Per state, a number for its output, and the labels and outputs of its arcs, as runs of labels with one output. No round changes it.
+std::vector<Word> shapes_of(const LabelledGraph& g) {
+    std::vector<Word> out(g.state_output.size()), signature;
+    SequenceInterner shapes;
+    for (std::size_t s = 0; s < out.size(); ++s) {
+        signature.assign(1, g.state_output[s]);
+        for (std::size_t i = g.offsets[s]; i < g.offsets[s + 1]; ++i) {
+            const auto& arc = g.arcs[i];
+            if (i > g.offsets[s] && arc.output == g.arcs[i - 1].output && arc.label == g.arcs[i - 1].label + 1)
+                ++signature.back();
+            else
+                signature.insert(signature.end(), {arc.label, arc.output, 1});
+        }
+        out[s] = shapes.intern(signature).first;
+    }
+    return out;
+}
+
+// A block's members to visit fall into parts; all but one leave it.
+struct BlockParts {
+    std::vector<std::vector<Word>> states;
+    std::size_t keep = 0;  // the part that keeps the block's number: the one of the clean states, else the largest
+};
+
+// A state is dirty where the target of one of its arcs has left its block since the state's own block was last split.
+class Splitting {
+public:
+    explicit Splitting(const LabelledGraph& graph)
+        : g(graph),
+          sources_(sources_of(g)),
+          shape_(shapes_of(g)),
+          block_(shape_.size(), 0),
+          members_(1),
+          position_(shape_.size()),
+          dirty_(shape_.size(), 1) {
+        // One block, in which all states are dirty: the first round splits by shapes.
+        for (std::size_t s = 0; s < shape_.size(); ++s) {
+            members_[0].push_back(static_cast<Word>(s));
+            position_[s] = s;
+        }
+        dirty_of_.push_back(members_[0]);
+    }
+
+    // Splits blocks until nothing changes.
+    void run() {
+        while (!todo_.empty()) {
+            const Word b = todo_.back();
+            todo_.pop_back();
+            queued_[b] = 0;
+            split(b);
         }
     }
-    // One block, in which all states are dirty: the first round splits by shapes.
-    std::vector<Word> block(n, 0);
-    std::vector<std::vector<Word>> members(1);
-    for (std::size_t s = 0; s < n; ++s) members[0].push_back(static_cast<Word>(s));
-    std::vector<std::size_t> position(n);  // of a state in its block's members
-    for (std::size_t s = 0; s < n; ++s) position[s] = s;
-    std::vector<char> dirty(n, 1);
-    std::vector<std::vector<Word>> dirty_of(1, members[0]);  // per block
-    std::vector<Word> todo{0};
-    std::vector<char> queued(1, 1);
-    CancellationWatch watch;
-    while (!todo.empty()) {
-        const Word b = todo.back();
-        todo.pop_back();
-        queued[b] = 0;
-        std::vector<Word> visit = std::move(dirty_of[b]);
-        dirty_of[b].clear();
+
+    // Per state its block, numbered by the first state.
+    std::vector<Word> numbered() && {
+        std::vector<Word> number(members_.size(), -1);
+        Word next = 0;
+        for (Word& b : block_) {
+            if (number[b] < 0) number[b] = next++;
+            b = number[b];
+        }
+        return std::move(block_);
+    }
+
+private:
+    void split(Word b) {
+        std::vector<Word> visit = std::move(dirty_of_[b]);
+        dirty_of_[b].clear();
         // Clean states had equal signatures when their block was last split, and none of their targets has moved since: one of them
         // represents all.
-        const bool some_clean = visit.size() < members[b].size();
+        const bool some_clean = visit.size() < members_[b].size();
         Word clean = -1;
         if (some_clean)
             for (std::size_t i = 0; clean < 0; ++i)
-                if (!dirty[members[b][i]]) clean = members[b][i];
-        for (Word s : visit) dirty[s] = 0;
-        if (members[b].size() == 1) continue;
+                if (!dirty_[members_[b][i]]) clean = members_[b][i];
+        for (Word s : visit) dirty_[s] = 0;
+        if (members_[b].size() == 1) return;
         if (some_clean) visit.push_back(clean);
+        BlockParts parts = parts_of(visit, clean);
+        if (parts.states.size() == 1) return;
+        mark_sources(move_out(b, parts));
+    }
+
+    // By signature. `clean` is -1 where there is none.
+    BlockParts parts_of(const std::vector<Word>& visit, Word clean) {
+        BlockParts out;
         SequenceInterner signatures;
-        std::vector<std::vector<Word>> parts;
-        std::size_t keep = 0;  // the part that keeps the block's number: the one of the clean states, else the largest
         for (Word s : visit) {
-            watch.step(1 + g.offsets[s + 1] - g.offsets[s]);
-            signature.assign(1, shape[s]);  // and runs of arcs into one block
+            watch_.step(1 + g.offsets[s + 1] - g.offsets[s]);
+            signature_.assign(1, shape_[s]);  // and runs of arcs into one block
             Word into = -1;
             for (std::size_t i = g.offsets[s]; i < g.offsets[s + 1]; ++i)
-                if (const Word to = block[g.arcs[i].target]; to != into) {
-                    signature.insert(signature.end(), {static_cast<Word>(i - g.offsets[s]), to});
+                if (const Word to = block_[g.arcs[i].target]; to != into) {
+                    signature_.insert(signature_.end(), {static_cast<Word>(i - g.offsets[s]), to});
                     into = to;
                 }
-            const Word part = signatures.intern(signature).first;
-            if (part == static_cast<Word>(parts.size())) parts.emplace_back();
-            parts[part].push_back(s);
-            if (s == clean) keep = part;
+            const Word part = signatures.intern(signature_).first;
+            if (part == static_cast<Word>(out.states.size())) out.states.emplace_back();
+            out.states[part].push_back(s);
+            if (s == clean) out.keep = part;
         }
-        if (parts.size() == 1) continue;
-        if (!some_clean)
-            for (std::size_t p = 0; p < parts.size(); ++p)
-                if (parts[p].size() > parts[keep].size()) keep = p;
+        if (clean < 0)
+            for (std::size_t p = 0; p < out.states.size(); ++p)
+                if (out.states[p].size() > out.states[out.keep].size()) out.keep = p;
+        return out;
+    }
+
+    // Makes each part but one a block; returns the states that moved.
+    std::vector<Word> move_out(Word b, BlockParts& parts) {
         std::vector<Word> moved;
-        for (std::size_t p = 0; p < parts.size(); ++p) {
-            if (p == keep) continue;
-            const Word fresh = static_cast<Word>(members.size());
-            for (Word s : parts[p]) {
-                block[s] = fresh;
-                members[b][position[s]] = members[b].back();  // swap out, so that a large block is not searched
-                position[members[b].back()] = position[s];
-                members[b].pop_back();
+        for (std::size_t p = 0; p < parts.states.size(); ++p) {
+            if (p == parts.keep) continue;
+            std::vector<Word>& part = parts.states[p];
+            const Word fresh = static_cast<Word>(members_.size());
+            for (Word s : part) {
+                block_[s] = fresh;
+                members_[b][position_[s]] = members_[b].back();  // swap out, so that a large block is not searched
+                position_[members_[b].back()] = position_[s];
+                members_[b].pop_back();
             }
-            for (std::size_t i = 0; i < parts[p].size(); ++i) position[parts[p][i]] = i;
-            moved.insert(moved.end(), parts[p].begin(), parts[p].end());
-            members.push_back(std::move(parts[p]));
-            dirty_of.emplace_back();
-            queued.push_back(0);
+            for (std::size_t i = 0; i < part.size(); ++i) position_[part[i]] = i;
+            moved.insert(moved.end(), part.begin(), part.end());
+            members_.push_back(std::move(part));
+            dirty_of_.emplace_back();
+            queued_.push_back(0);
         }
+        return moved;
+    }
+
+    void mark_sources(const std::vector<Word>& moved) {
         for (Word s : moved)
-            for (Word source : sources[static_cast<std::size_t>(s)]) {
-                if (std::exchange(dirty[source], 1)) continue;
-                dirty_of[block[source]].push_back(source);
-                if (!std::exchange(queued[block[source]], 1)) todo.push_back(block[source]);
+            for (Word source : sources_[static_cast<std::size_t>(s)]) {
+                if (std::exchange(dirty_[source], 1)) continue;
+                dirty_of_[block_[source]].push_back(source);
+                if (!std::exchange(queued_[block_[source]], 1)) todo_.push_back(block_[source]);
             }
     }
-    // Number the blocks by their first state.
-    std::vector<Word> number(members.size(), -1);
-    Word next = 0;
-    for (Word& b : block) {
-        if (number[b] < 0) number[b] = next++;
-        b = number[b];
-    }
-    return block;
+
+    const LabelledGraph& g;
+    const Grouped<> sources_;
+    const std::vector<Word> shape_;
+    std::vector<Word> block_;                  // per state
+    std::vector<std::vector<Word>> members_;   // per block
+    std::vector<std::size_t> position_;        // of a state in its block's members
+    std::vector<char> dirty_;                  // per state
+    std::vector<std::vector<Word>> dirty_of_;  // per block
+    std::vector<Word> todo_{0};                // blocks, each once:
+    std::vector<char> queued_ = std::vector<char>(1, 1);
+    std::vector<Word> signature_;
+    CancellationWatch watch_;
+};
+
+}  // namespace
+
+std::vector<Word> coarsest_partition(const LabelledGraph& graph) {
+    Splitting splitting(graph);
+    splitting.run();
+    return std::move(splitting).numbered();
 }
 
 }  // namespace psc
