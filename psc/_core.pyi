@@ -506,9 +506,6 @@ class VocabularyIndex:
         """
 
     @property
-    def n_fragments(self) -> int: ...
-
-    @property
     def fragment_bytes(self) -> int: ...
 
 class Machine:
@@ -1118,19 +1115,6 @@ class TextAutomaton:
 
     @staticmethod
     def multiples_of(divisor: str) -> TextAutomaton: ...
-
-    @staticmethod
-    def scientific_numbers() -> TextAutomaton:
-        """Numbers in normalized scientific spelling, as the three that follow."""
-
-    @staticmethod
-    def scientific_at_least(bound: str, exclusive: bool = False) -> TextAutomaton: ...
-
-    @staticmethod
-    def scientific_at_most(bound: str, exclusive: bool = False) -> TextAutomaton: ...
-
-    @staticmethod
-    def scientific_equal_to(value: str) -> TextAutomaton: ...
 
     def spelled_as_json(self) -> TextAutomaton: ...
 

@@ -5,7 +5,6 @@
 #include <stdexcept>
 
 #include "base/limits.hpp"
-#include "json/number_bounds.hpp"
 #include "text/exploration.hpp"
 
 namespace psc {
@@ -38,6 +37,11 @@ struct WrittenOut {
             fraction = digits.substr(static_cast<std::size_t>(before));
         }
     }
+};
+
+// A set of results of comparing a magnitude with a bound's.
+struct Compared {
+    bool less, equal, greater;
 };
 
 // The unsigned numbers whose comparison with a magnitude is in a set. Before the point, a state is the comparison of the digits so
@@ -129,7 +133,35 @@ TextAutomaton plain_magnitudes(const Decimal& bound, Compared wanted, std::size_
 
 const Decimal& kDecimalZero = *new Decimal{};
 
+// The one set's magnitudes with a minus sign, the other's without.
+TextAutomaton with_signs(const TextAutomaton& negative, const TextAutomaton& positive) {
+    TextAutomaton draft = TextAutomaton::drafted();
+    if (!is_empty(negative)) draft.add_arc('-', '-', positive.size());
+    const auto append = [&](const TextAutomaton& a, Word offset) {
+        for (Word s = 0; s < a.size(); ++s) {
+            for (Word i = a.offsets[s]; i < a.offsets[s + 1]; ++i)
+                draft.add_arc(a.arcs[i].first, a.arcs[i].last, a.arcs[i].to + offset);
+            draft.add_state(a.accepts[s]);
+        }
+    };
+    append(positive, 0);
+    append(negative, positive.size());
+    return minimal(draft);
+}
+
 TextAutomaton with_signs_alike(const TextAutomaton& magnitudes) { return with_signs(magnitudes, magnitudes); }
+
+// Numbers at least as large as the bound; `downwards`: at most. x >= -3 is any magnitude without a sign, or one that is at most 3 with
+// a minus sign.
+TextAutomaton beyond(const Decimal& bound, bool downwards, bool exclusive, std::size_t max_states) {
+    const auto magnitudes = [&](Compared wanted) { return plain_magnitudes(bound, wanted, max_states); };
+    const auto on_sides = [&](const TextAutomaton& near, const TextAutomaton& far) {
+        return downwards ? with_signs(near, far) : with_signs(far, near);
+    };
+    if (bound.is_zero()) return on_sides(magnitudes({false, !exclusive, true}), magnitudes({false, !exclusive, false}));
+    if (bound.negative == downwards) return on_sides(magnitudes({false, !exclusive, true}), no_text());
+    return on_sides(magnitudes({true, true, true}), magnitudes({true, !exclusive, false}));
+}
 
 }  // namespace
 
@@ -222,7 +254,9 @@ TextAutomaton integers_without_fraction() {
 }
 
 TextAutomaton equal_to(const Decimal& value, std::size_t max_states) {
-    return equal_on_both_sides(value, [&](Compared wanted) { return plain_magnitudes(value, wanted, max_states); });
+    const TextAutomaton equal = plain_magnitudes(value, {false, true, false}, max_states);
+    if (value.is_zero()) return with_signs_alike(equal);
+    return value.negative ? with_signs(equal, no_text()) : with_signs(no_text(), equal);
 }
 
 // As texts without zeros at the end of a fraction, and then with these; a million automata united cost ten times as much.
@@ -250,11 +284,11 @@ TextAutomaton equal_to_any(std::span<const Decimal> values, std::size_t max_stat
 }
 
 TextAutomaton at_least(const Decimal& bound, bool exclusive, std::size_t max_states) {
-    return beyond(bound, false, exclusive, [&](Compared wanted) { return plain_magnitudes(bound, wanted, max_states); });
+    return beyond(bound, false, exclusive, max_states);
 }
 
 TextAutomaton at_most(const Decimal& bound, bool exclusive, std::size_t max_states) {
-    return beyond(bound, true, exclusive, [&](Compared wanted) { return plain_magnitudes(bound, wanted, max_states); });
+    return beyond(bound, true, exclusive, max_states);
 }
 
 // The divisor is m times 10^e. For e >= 0 a state is the remainder by m of the digits but the zeros at the end, of which there are

@@ -5,8 +5,7 @@
 // digit by digit, which takes two states for each of its digits; for multiples, the states are remainders.
 //
 // Exponents are left out: 1 followed by n zeros and e-k is at most 1 if k is at least n, which no finite automaton can tell.
-// Spellings with one digit before the point and an exponent (json/scientific_numbers.hpp) can be compared, and every value has a
-// plain spelling.
+// Every value has a plain spelling.
 //
 // Example: at_most(9) takes 9, 8.75, 9.0 and -100, and refuses 9.01 and 10.
 //

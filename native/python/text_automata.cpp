@@ -4,7 +4,6 @@
 #include <nanobind/stl/tuple.h>
 
 #include "json/numbers.hpp"
-#include "json/scientific_numbers.hpp"
 #include "json/string_formats.hpp"
 #include "json/strings.hpp"
 #include "patterns/ecma_pattern.hpp"
@@ -42,25 +41,7 @@ void bind_number_automata(nb::class_<TextAutomaton>& c) {
         .def_static(
             "multiples_of",
             [](const std::string& divisor) { return without_lock([&] { return multiples_of(parse_decimal(divisor)); }); },
-            "divisor"_a)
-        .def_static("scientific_numbers", &scientific_numbers,
-                    "Numbers in normalized scientific spelling, as the three that follow.")
-        .def_static(
-            "scientific_at_least",
-            [](const std::string& bound, bool exclusive) {
-                return without_lock([&] { return scientific_at_least(parse_decimal(bound), exclusive); });
-            },
-            "bound"_a, "exclusive"_a = false)
-        .def_static(
-            "scientific_at_most",
-            [](const std::string& bound, bool exclusive) {
-                return without_lock([&] { return scientific_at_most(parse_decimal(bound), exclusive); });
-            },
-            "bound"_a, "exclusive"_a = false)
-        .def_static(
-            "scientific_equal_to",
-            [](const std::string& value) { return without_lock([&] { return scientific_equal_to(parse_decimal(value)); }); },
-            "value"_a);
+            "divisor"_a);
 }
 
 void bind_automaton_operations(nb::class_<TextAutomaton>& c) {

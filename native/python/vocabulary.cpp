@@ -66,7 +66,6 @@ void bind_vocabulary(nb::module_& m) {
             "The same for machines that are linked: with the ends of parts, and with calls of parts, where these are given, behind "
             "the\n"
             "empty text and behind the beginnings of tokens that end with one of these bytes.")
-        .def_prop_ro("n_fragments", [](const PyVocabulary& v) { return without_lock([&] { return v.index->n_fragments(); }); })
         .def_prop_ro("fragment_bytes",
                      [](const PyVocabulary& v) { return without_lock([&] { return v.index->fragment_bytes(); }); });
 }

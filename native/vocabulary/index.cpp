@@ -214,11 +214,6 @@ std::shared_ptr<const VocabularyRuns> VocabularyIndex::runs(CharacterKinds kinds
     return runs_.back().second;
 }
 
-std::size_t VocabularyIndex::n_fragments() {
-    const PatientLock lock(lock_);
-    return fragments_.size();
-}
-
 std::size_t VocabularyIndex::fragment_bytes() {
     const PatientLock lock(lock_);
     std::size_t total = fragment_bytes_;

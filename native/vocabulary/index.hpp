@@ -127,7 +127,6 @@ public:
     std::shared_ptr<const Fragment> fragment(std::span<const Word> next, bool hesitates = false);
     // Of these kinds, made when they are new; null where too many are known.
     std::shared_ptr<const VocabularyRuns> runs(CharacterKinds kinds) const;
-    std::size_t n_fragments();
     std::size_t fragment_bytes();
 
 private:
