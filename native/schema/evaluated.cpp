@@ -48,6 +48,19 @@ struct SchemaReader::Evaluated {
     bool declares = false;       // has a list of members, which may be empty
     bool tested = false;         // by an `if`, which closes nothing
     bool lists_objects = false;  // in const or enum
+
+    void join(const Evaluated& other) {
+        names = union_of(names, other.names);
+        all_members |= other.all_members;
+        all_items |= other.all_items;
+        items = std::max(items, other.items);
+        contains.insert(contains.end(), other.contains.begin(), other.contains.end());
+    }
+    // Whether it evaluates what the other one does not.
+    bool adds_to(const Evaluated& other, bool members) const {
+        return members ? !other.all_members && (all_members || adds(other.names, names))
+                       : !other.all_items && (all_items || items > other.items || !contains.empty());
+    }
 };
 
 // A schema that another one applies to the same value, if `when` is true of it.
@@ -201,6 +214,89 @@ Predicate SchemaReader::by_name(NameSet always, const std::vector<Evaluated>& co
     return graph_.both(parts);
 }
 
+// What is evaluated always, and under which conditions what else is.
+struct SchemaReader::Unevaluated {
+    PredicateGraph& graph;
+    const Predicate rest;  // what nothing evaluates satisfies it
+    const bool members;    // of objects; else items of arrays
+    Evaluated always{graph.always(), {}, false, false, 0, {}};
+    std::vector<Evaluated> conditional{};  // each condition once
+    std::vector<Evaluated> exclusive{};    // those of them that are branches of a oneOf, of which exactly one is true
+    bool one_adds = false;                 // all branches are, so one of these is true
+
+    void sort_out(const std::vector<Evaluated>& all) {
+        for (const Evaluated& e : all)
+            if (e.condition == graph.always()) always.join(e);
+        for (const Evaluated& e : all) {
+            if (e.condition == graph.always() || !e.adds_to(always, members)) continue;
+            const auto same = std::find_if(conditional.begin(), conditional.end(),
+                                           [&](const Evaluated& other) { return other.condition == e.condition; });
+            if (same == conditional.end())
+                conditional.push_back(e);
+            else
+                same->join(e);
+        }
+    }
+
+    // Which branch is true is one choice, not a condition for each.
+    void take_branches(const std::vector<Predicate>& branches) {
+        const auto first = first_branch(branches);
+        exclusive.assign(first, conditional.end());
+        conditional.erase(first, conditional.end());
+        one_adds = !exclusive.empty() && exclusive.size() == branches.size();
+    }
+    std::vector<Evaluated>::iterator first_branch(const std::vector<Predicate>& branches) {
+        const auto is_branch = [&](const Evaluated& e) { return std::count(branches.begin(), branches.end(), e.condition) == 1; };
+        return std::stable_partition(conditional.begin(), conditional.end(), [&](const Evaluated& e) { return !is_branch(e); });
+    }
+
+    // Schemas that list their values are one condition: which of them is true makes no difference.
+    void join_lists() {
+        const auto lists =
+            std::stable_partition(conditional.begin(), conditional.end(), [](const Evaluated& e) { return !e.lists_objects; });
+        if (conditional.end() - lists < 2) return;
+        std::vector<Predicate> any;
+        for (auto e = lists; e != conditional.end(); ++e) any.push_back(e->condition);
+        lists->condition = graph.either(any);
+        conditional.erase(lists + 1, conditional.end());
+    }
+
+    // A choice over which of the conditions are true.
+    Predicate by_choice() const {
+        std::vector<Predicate> options;
+        const auto choices = std::size_t{1} << conditional.size();
+        for (std::size_t choice = 0; choice < choices * (exclusive.size() + 1); ++choice) {
+            const std::size_t branch = choice / choices;
+            if (branch == exclusive.size() && one_adds) break;
+            options.push_back(option(branch, choice));
+        }
+        return graph.either(options);
+    }
+    // `branch` is true, or none where that is their number; `holds` has a bit for each of the other conditions.
+    Predicate option(std::size_t branch, std::size_t holds) const {
+        Evaluated evaluated = always;
+        std::vector<Predicate> parts;
+        if (branch < exclusive.size()) {
+            parts.push_back(exclusive[branch].condition);
+            evaluated.join(exclusive[branch]);
+        } else {
+            for (const Evaluated& e : exclusive) parts.push_back(graph.negation(e.condition));
+        }
+        for (std::size_t i = 0; i < conditional.size(); ++i) {
+            parts.push_back(holds >> i & 1 ? conditional[i].condition : graph.negation(conditional[i].condition));
+            if (holds >> i & 1) evaluated.join(conditional[i]);
+        }
+        if (members && !evaluated.all_members)
+            parts.push_back(graph.if_of(json_types::object, graph.every_member(complement(evaluated.names), rest)));
+        if (!members && !evaluated.all_items) {
+            evaluated.contains.push_back(rest);
+            parts.push_back(graph.if_of(
+                json_types::array, graph.every_item(evaluated.items, PredicateGraph::kOpen, graph.either(evaluated.contains))));
+        }
+        return graph.both(parts);
+    }
+};
+
 // What nothing evaluates satisfies `rest`. A closed schema that declares no members says nothing.
 Predicate SchemaReader::unevaluated(const Context& context, Predicate rest, bool members, Keyword keyword) {
     std::vector<Evaluated> all;
@@ -217,98 +313,34 @@ Predicate SchemaReader::unevaluated(const Context& context, Predicate rest, bool
         all.push_back({graph_.always(), std::move(required), false, false, 0, {}});
         if (document_.member(context.node, number_of(Keyword::unevaluated_properties)) != JsonDocument::kNone)
             return graph_.always();
+        for (Evaluated& e : all) e.all_members |= e.lists_objects;  // an object in const or enum has exactly its members
     }
-    Evaluated base{graph_.always(), {}, false, false, 0, {}};
-    const auto join = [](Evaluated& to, const Evaluated& from) {
-        to.names = union_of(to.names, from.names);
-        to.all_members |= from.all_members;
-        to.all_items |= from.all_items;
-        to.items = std::max(to.items, from.items);
-        to.contains.insert(to.contains.end(), from.contains.begin(), from.contains.end());
-    };
-    if (closing)  // an object in const or enum has exactly its members
-        for (Evaluated& e : all) e.all_members |= e.lists_objects;
-    for (const Evaluated& e : all)
-        if (e.condition == graph_.always()) join(base, e);
-    std::vector<Evaluated> conditional;  // each condition once
-    for (const Evaluated& e : all) {
-        if (e.condition == graph_.always()) continue;
-        const bool more = members ? !base.all_members && (e.all_members || adds(base.names, e.names))
-                                  : !base.all_items && (e.all_items || e.items > base.items || !e.contains.empty());
-        if (!more) continue;
-        const auto same = std::find_if(conditional.begin(), conditional.end(),
-                                       [&](const Evaluated& other) { return other.condition == e.condition; });
-        if (same == conditional.end())
-            conditional.push_back(e);
-        else
-            join(*same, e);
-    }
-    // Exactly one branch of a oneOf is true, so which branch it is is one choice, not a condition for each.
+    Unevaluated found{graph_, rest, members};
+    found.sort_out(all);
     std::vector<Predicate> branches;
     if (const JsonNode value = get(context, Keyword::one_of); document_.is(value, JsonKind::array)) {
         const std::vector<JsonNode> nodes(document_.items(value).begin(), document_.items(value).end());
         for (JsonNode node : nodes) branches.push_back(in_place(context, node));
     }
-    const auto is_branch = [&](const Evaluated& e) { return std::count(branches.begin(), branches.end(), e.condition) == 1; };
-    const auto first_branch =
-        std::stable_partition(conditional.begin(), conditional.end(), [&](const Evaluated& e) { return !is_branch(e); });
-    const bool by_names = members && std::none_of(conditional.begin(), conditional.end(),
+    const bool by_names = members && std::none_of(found.conditional.begin(), found.conditional.end(),
                                                   [](const Evaluated& e) { return !e.names.languages.empty(); });
-    if (by_names && first_branch != conditional.begin()) {
+    if (by_names && found.first_branch(branches) != found.conditional.begin()) {
         std::vector<Predicate> options, others;
-        for (const Evaluated& e : conditional) {
+        for (const Evaluated& e : found.conditional) {
             if (!e.all_members) continue;
             options.push_back(e.condition);
             others.push_back(graph_.negation(e.condition));
         }
-        others.push_back(by_name(base.names, conditional, rest));
+        others.push_back(by_name(found.always.names, found.conditional, rest));
         options.push_back(graph_.both(others));
         return graph_.either(options);
     }
-    const std::vector<Evaluated> exclusive(first_branch, conditional.end());
-    conditional.erase(first_branch, conditional.end());
-    if (closing) {  // schemas that list their values are one condition: which of them is true makes no difference
-        const auto lists =
-            std::stable_partition(conditional.begin(), conditional.end(), [](const Evaluated& e) { return !e.lists_objects; });
-        if (conditional.end() - lists > 1) {
-            std::vector<Predicate> any;
-            for (auto e = lists; e != conditional.end(); ++e) any.push_back(e->condition);
-            lists->condition = graph_.either(any);
-            conditional.erase(lists + 1, conditional.end());
-        }
-    }
-    if (conditional.size() > kMaxConditions)
+    found.take_branches(branches);
+    if (closing) found.join_lists();
+    if (found.conditional.size() > kMaxConditions)
         exceed(context, keyword,
                "what is looked at depends on more than " + std::to_string(kMaxConditions) + " conditions, the limit");
-    std::vector<Predicate> options;
-    const auto choices = std::size_t{1} << conditional.size();
-    const bool one_adds = !exclusive.empty() && exclusive.size() == branches.size();  // then one of them is true
-    for (std::size_t choice = 0; choice < choices * (exclusive.size() + 1); ++choice) {
-        const std::size_t branch = choice / choices;
-        if (branch == exclusive.size() && one_adds) break;
-        Evaluated evaluated = base;
-        std::vector<Predicate> parts;
-        if (branch < exclusive.size()) {
-            parts.push_back(exclusive[branch].condition);
-            join(evaluated, exclusive[branch]);
-        } else {
-            for (const Evaluated& e : exclusive) parts.push_back(graph_.negation(e.condition));
-        }
-        for (std::size_t i = 0; i < conditional.size(); ++i) {
-            const bool holds = choice >> i & 1;
-            parts.push_back(holds ? conditional[i].condition : graph_.negation(conditional[i].condition));
-            if (holds) join(evaluated, conditional[i]);
-        }
-        if (members && !evaluated.all_members)
-            parts.push_back(graph_.if_of(json_types::object, graph_.every_member(complement(evaluated.names), rest)));
-        if (!members && !evaluated.all_items) {
-            evaluated.contains.push_back(rest);
-            parts.push_back(graph_.if_of(
-                json_types::array, graph_.every_item(evaluated.items, PredicateGraph::kOpen, graph_.either(evaluated.contains))));
-        }
-        options.push_back(graph_.both(parts));
-    }
-    return graph_.either(options);
+    return found.by_choice();
 }
 
 }  // namespace psc

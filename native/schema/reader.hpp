@@ -126,6 +126,7 @@ private:
     bool evaluates(JsonNode node, Word scope);
     void evaluate(const Context& context, Predicate condition, std::vector<Evaluated>& out, std::size_t depth, bool tested = false);
     Predicate by_name(NameSet always, const std::vector<Evaluated>& conditional, Predicate rest);
+    struct Unevaluated;
     Predicate unevaluated(const Context& context, Predicate rest, bool members, Keyword keyword);
 
     void warn(const Context& context, Keyword keyword, const std::string& what);
