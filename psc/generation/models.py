@@ -7,13 +7,13 @@ local cache of Hugging Face, or at a path.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
 from psc.errors import PscError, TokenizerError
 from psc.support.readable import shortened
 from psc.vocabulary.hub_cache import MODEL_ID, find_snapshot
+from psc.vocabulary.names import installed_file
 
 
 class ModelError(PscError):
@@ -55,12 +55,7 @@ class NamedModel:
     @property
     def path(self) -> Path | None:
         """The file; None where the package is not installed, or has not the file."""
-        try:
-            spec = find_spec(self.package)  # of a top-level package: imports nothing
-        except (ImportError, ValueError):
-            return None
-        folders = map(Path, (spec and spec.submodule_search_locations) or ())
-        return next((folder / self.file for folder in folders if (folder / self.file).is_file()), None)
+        return installed_file(self.package, self.file)
 
     @property
     def install_command(self) -> str:

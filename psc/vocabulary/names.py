@@ -17,6 +17,16 @@ from psc.vocabulary.reading import ModelConfiguration, finish
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 
+def installed_file(package: str, file: str) -> Path | None:
+    """A file inside a package, which is not imported; None where the package is not installed, or does not have it."""
+    try:
+        spec = find_spec(package)  # of a top-level package: imports nothing
+    except (ImportError, ValueError):
+        return None
+    folders = map(Path, (spec and spec.submodule_search_locations) or ())
+    return next((folder / file for folder in folders if (folder / file).is_file()), None)
+
+
 @dataclass(frozen=True)
 class NamedTokenizer:
     """One short name: the path of its file, and the facts that the file lacks."""
@@ -34,15 +44,7 @@ class NamedTokenizer:
     @property
     def path(self) -> Path | None:
         """The file, or None if the package is not installed or does not have it."""
-        try:
-            spec = find_spec(self.package)  # of a top-level package: imports nothing
-        except (ImportError, ValueError):
-            return None
-        for folder in (spec and spec.submodule_search_locations) or ():
-            path = Path(folder, *self.file.split("/"))
-            if path.is_file():
-                return path
-        return None
+        return installed_file(self.package, self.file)
 
     @property
     def available(self) -> bool:

@@ -13,7 +13,7 @@ that can look over the edge, and never does for the characters that can stand th
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
@@ -79,16 +79,7 @@ class _Reach:
 
     def distances(self, start: int) -> dict[int, int]:
         """The least number of characters read before each node."""
-        found = {start: 0}
-        todo = deque([start])
-        while todo:
-            node = todo.popleft()
-            for to, cost in self._steps(node):
-                distance = found[node] + cost
-                if distance < found.get(to, _FAR):
-                    found[to] = distance
-                    (todo.append if cost else todo.appendleft)(to)
-        return found
+        return self._least([start], self._steps)
 
     def distances_to_end(self) -> dict[int, int]:
         """The least number of characters read from each node to the end."""
@@ -96,11 +87,16 @@ class _Reach:
         for node in range(len(self._nodes)):
             for to, cost in self._steps(node):
                 back.setdefault(to, []).append((node, cost))
-        found = {MATCH: 0, EARLY: 0}
+        return self._least([MATCH, EARLY], lambda node: back.get(node, ()))
+
+    @staticmethod
+    def _least(starts: Iterable[int], steps: Callable[[int], Iterable[tuple[int, int]]]) -> dict[int, int]:
+        """The least cost of a way to each node; a step costs 0 or 1."""
+        found = dict.fromkeys(starts, 0)
         todo = deque(found)
         while todo:
             node = todo.popleft()
-            for to, cost in back.get(node, ()):
+            for to, cost in steps(node):
                 distance = found[node] + cost
                 if distance < found.get(to, _FAR):
                     found[to] = distance
