@@ -257,7 +257,7 @@ class _Finder:
 
 
 def _read(name: str, label: str, file: GrammarFile, table: JobsTable, schema_settings: Settings) -> NamedGrammar:
-    settings = schema_settings if front_end(file.language).has_settings else NO_SETTINGS
+    settings = schema_settings if front_end(file.language).has_schema_settings else NO_SETTINGS
     try:
         request = file.request(start=table.start, lexer=table.lexer, keep_all_actions=table.keep_all_actions, settings=settings)
     except GrammarError as e:

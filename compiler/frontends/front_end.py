@@ -93,6 +93,8 @@ class FrontEnd(ABC):
     """Whether ``start`` may be chosen."""
     has_settings: bool = False
     """Whether it has options of its own; then :meth:`settings_of` reads them."""
+    has_schema_settings: bool = False
+    """Whether those may be the options of JSON schemas."""
     keeps_tables: bool = False
     """Whether parsing takes so much longer than reading a grammar's tables from a file that they are kept in one."""
 
@@ -168,6 +170,12 @@ class FrontEnd(ABC):
         """The settings with a text, see ``Settings.text``. Raises GrammarError: no settings have it."""
         if text:
             raise GrammarError(f"{self.a_grammar} has no settings")
+        return NO_SETTINGS
+
+    def named_settings(self, option: str) -> Settings:
+        """The settings that a bundled grammar's name may end in: what stands after its `?`, if anything. Raises GrammarError."""
+        if option:
+            raise GrammarError(f"?{shortened(option)}: {self.a_grammar} has no such option")
         return NO_SETTINGS
 
     def language_of(self, text: str) -> str:

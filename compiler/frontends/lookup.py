@@ -1,8 +1,9 @@
 """From what a user types for a grammar to its file, a bundled name or a path, and to the request for the grammar in it.
 
 A bundled name wins over a file of the same name, so that `java` means the same in every directory; write `./java` for
-the file. The bundled grammars are package data of ``psc.compiler``, which a base install has too, though it cannot
-compile those in Lark's language.
+the file. A bundled name may have an option: `java?layout=bounded` has no comments and no long runs of blanks
+(`psc.compiler.frontends.lark.layout`), `java?layout=any` is `java`. The bundled grammars are package data of
+``psc.compiler``, which a base install has too, though it cannot compile those in Lark's language.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING
 from psc.compiler.frontends.front_end import NO_SETTINGS, Settings
 from psc.compiler.frontends.registry import front_end, front_end_of, suffixes
 from psc.compiler.frontends.request import GrammarRequest
-from psc.compiler.grammars import bundled_keeps_all_actions, bundled_lexer, bundled_names, bundled_path
+from psc.compiler.grammars import bundled_bounds_layout, bundled_keeps_all_actions, bundled_lexer, bundled_names, bundled_path
 from psc.errors import GrammarError
 from psc.support.limits import limit
 from psc.support.readable import shortened
@@ -33,15 +34,17 @@ class GrammarFile:
     """A grammar that was found: what it is called, and where its text is."""
 
     name: str
-    """A bundled name, or the path as it was given: what an artifact records."""
+    """A bundled name with its option, or the path as it was given: what an artifact records."""
     path: Path
     bundled: bool
     language: str
+    settings: str = ""
+    """The text of those that the name says."""
 
     @property
     def stem(self) -> str:
         """The name without folder and suffix, for naming an artifact after."""
-        return self.name if self.bundled else self.path.stem
+        return self.path.stem
 
     def request(
         self,
@@ -58,22 +61,23 @@ class GrammarFile:
             lexer: of a Lark grammar; by default "contextual"; a bundled grammar has its own, which reserves its language's
                 keywords: "basic", or "modal" for Python, JavaScript, TypeScript, JSX and TSX.
             keep_all_actions: of a Lark grammar, see ``Grammar.from_lark``. C's, TypeScript's and TSX's always do.
-            settings: the language's own options, or their text, see ``Settings.text``.
+            settings: the language's own options, or their text, see ``Settings.text``; by default those that the name says.
 
         Raises:
             GrammarError: the file cannot be read, or an option does not fit its language.
         """
         text = self._text()
         reader = front_end(self.language if self.bundled else front_end(self.language).language_of(text))
-        if lexer is None and self.bundled and bundled_lexer(self.name) in reader.lexers:
-            lexer = bundled_lexer(self.name)
+        if lexer is None and self.bundled and bundled_lexer(self.stem) in reader.lexers:
+            lexer = bundled_lexer(self.stem)
+        given = settings if isinstance(settings, str) else settings.text
         return GrammarRequest.of(
             reader.language,
             text,
             start=start or None,
             lexer=lexer,
-            keep_all_actions=keep_all_actions or (self.bundled and bundled_keeps_all_actions(self.name)),
-            settings=reader.settings_of(settings) if isinstance(settings, str) else settings,
+            keep_all_actions=keep_all_actions or (self.bundled and bundled_keeps_all_actions(self.stem)),
+            settings=reader.settings_of(given or self.settings) if isinstance(settings, str) or not given else settings,
             origin=self.name if self.bundled else FileOrigin(self.name),
         )
 
@@ -90,15 +94,20 @@ def find_grammar(spec: str | Path) -> GrammarFile:
     """Finds a grammar.
 
     Args:
-        spec: a bundled name, or the path of a file with the suffix of a front end: `.lark`, `.ebnf`, `.gbnf`, or `.json` for a JSON
-            schema. A ``Path`` is never a name.
+        spec: a bundled name, alone or with `?layout=bounded`, or the path of a file with the suffix of a front end: `.lark`,
+            `.ebnf`, `.gbnf`, or `.json` for a JSON schema. A ``Path`` is never a name.
 
     Raises:
         GrammarError: there is no such name or file, or the file is of another kind.
     """
-    if isinstance(spec, str) and spec in bundled_names():
-        path = bundled_path(spec)
-        return GrammarFile(spec, path, bundled=True, language=_language(path))
+    if isinstance(spec, str) and names_bundled(spec):
+        name, _, option = spec.partition("?")
+        path = bundled_path(name)
+        language = _language(path)
+        settings = front_end(language).named_settings(option).text
+        if settings and not bundled_bounds_layout(name):
+            raise GrammarError(f"{spec}: rules or the lexer of {name} decide on its layout, so it cannot be bounded")
+        return GrammarFile(spec if settings else name, path, bundled=True, language=language, settings=settings)
     path = Path(spec)
     if _is_there(path) and path.is_dir():
         raise GrammarError(f"{spec}: is a folder; {_what_there_is()}")
@@ -107,6 +116,11 @@ def find_grammar(spec: str | Path) -> GrammarFile:
         hint = f" Did you mean {close[0]!r}?" if close else ""
         raise GrammarError(f"{shortened(str(spec))}: no such file, nor a bundled grammar ({', '.join(bundled_names())}).{hint}")
     return GrammarFile(str(spec), path, bundled=False, language=_language(path))
+
+
+def names_bundled(spec: str) -> bool:
+    """Whether a text is the name of a bundled grammar, alone or with an option."""
+    return spec.partition("?")[0] in bundled_names() and not any(c.isspace() for c in spec)
 
 
 def is_grammar(spec: str) -> bool:

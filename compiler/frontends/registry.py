@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from psc.compiler.frontends.front_end import UNNAMED, FrontEnd, GrammarOptions, Imports, Settings
+from psc.compiler.frontends.front_end import NO_SETTINGS, UNNAMED, FrontEnd, GrammarOptions, Imports, Settings
 from psc.errors import GrammarError
 
 if TYPE_CHECKING:
@@ -31,6 +31,16 @@ class _Lark(FrontEnd):
         from psc.compiler.frontends.lark.front_end import parse
 
         return parse(text, options, origin, names)
+
+    def settings_of(self, text: str) -> Settings:
+        from psc.compiler.frontends.lark.layout import LayoutSettings
+
+        return LayoutSettings.of_text(text) if text else NO_SETTINGS
+
+    def named_settings(self, option: str) -> Settings:
+        from psc.compiler.frontends.lark.layout import named
+
+        return named(option)
 
     def language_of(self, text: str) -> str:
         from psc.compiler.frontends.llguidance.recognition import is_dialect
@@ -187,6 +197,7 @@ FRONT_ENDS: dict[str, FrontEnd] = {
             suffixes=(".lark",),
             lexers=("contextual", "basic", "modal"),
             defaults=GrammarOptions(start="start", lexer="contextual", keep_all_actions=False),
+            has_settings=True,
             keeps_tables=True,
         ),
         _Ebnf(language="ebnf", title="EBNF", a_grammar="an EBNF grammar", suffixes=(".ebnf", ".gbnf")),
@@ -198,6 +209,7 @@ FRONT_ENDS: dict[str, FrontEnd] = {
             suffixes=(".json",),
             has_rules=False,
             has_settings=True,
+            has_schema_settings=True,
         ),
         _Llguidance(
             language="llguidance",
@@ -205,9 +217,15 @@ FRONT_ENDS: dict[str, FrontEnd] = {
             a_grammar="a grammar in llguidance's dialect of Lark",
             defaults=GrammarOptions(start="start", lexer="any", keep_all_actions=True),
             has_settings=True,
+            has_schema_settings=True,
         ),
         _StructuralTag(
-            language="structural_tag", title="structural tag", a_grammar="a structural tag", has_rules=False, has_settings=True
+            language="structural_tag",
+            title="structural tag",
+            a_grammar="a structural tag",
+            has_rules=False,
+            has_settings=True,
+            has_schema_settings=True,
         ),
         _Combination(
             language="combination", title="combination of grammars", a_grammar="a combination of grammars", has_rules=False

@@ -48,6 +48,14 @@ def bundled_keeps_all_actions(name: str) -> bool:
     return name in _KEEP_ALL_ACTIONS
 
 
+def bundled_bounds_layout(name: str) -> bool:
+    """Whether a bundled grammar can be had with `?layout=bounded`: what it ignores is blanks and comments, and no rule has either.
+
+    C's blanks have its preprocessor's lines in them; a line end of Go's, or a comment that has one, is a terminal of its rules.
+    """
+    return bundled_path(name).suffix == ".lark" and bundled_lexer(name) == "basic" and name not in ("c", "go")
+
+
 def bundled_text(name: str) -> str:
     """The text of a bundled grammar."""
     return bundled_path(name).read_text(encoding="utf-8")
@@ -61,7 +69,7 @@ def bundled_lark_texts() -> frozenset[str]:
 
 def importing_file(origin: str) -> str:
     """The file of a text, beside which is what it imports: of a bundled grammar, which is called by its name, its file here."""
-    return next((str(path) for path in _files() if path.stem == origin), origin)
+    return next((str(path) for path in _files() if path.stem == origin.partition("?")[0]), origin)
 
 
 def bundled_description(name: str) -> str:

@@ -175,7 +175,7 @@ def _plan(file: JobsFile, store: Store, outcomes: list[JobOutcome], *, schema: S
 
 
 def _has_settings(job: Job) -> bool:
-    return job.grammar.request is not None and job.grammar.request.front_end.has_settings
+    return job.grammar.request is not None and job.grammar.request.front_end.has_schema_settings
 
 
 def _run(planned: Plan, store: Store, ray: str | None, publishers: Mapping[str, Publish], *, quiet: bool) -> RunReport:

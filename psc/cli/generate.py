@@ -18,7 +18,7 @@ from psc.cli.report import note
 from psc.cli.schema_options import SchemaOptions
 from psc.compiler.frontends.lookup import GrammarFile, find_grammar, is_grammar
 from psc.compiler.frontends.request import GrammarRequest
-from psc.compiler.grammars import bundled_description
+from psc.compiler.grammars import bundled_bounds_layout, bundled_description
 from psc.errors import GrammarError
 from psc.generation.instructions import Instruction, language_instruction, schema_instruction
 from psc.generation.models import NAMED_MODELS, ModelFiles, find_model
@@ -133,7 +133,7 @@ class Asked:
             return Instruction()
         if self.file.language == "json_schema":
             return schema_instruction(self.file.request().text if self.text is None else self.text)
-        name = self.file.name
+        name = self.file.stem
         return language_instruction(name, bundled_description(name)) if self.file.bundled else Instruction()
 
     def compiled(self, model: ModelFiles, chosen: Chosen) -> CompiledGrammar:
@@ -141,8 +141,11 @@ class Asked:
         is_schema = self.file is not None and self.file.language == "json_schema"
         if is_schema and chosen.schema is not None and not chosen.schema.names:
             chosen = replace(chosen, schema=SchemaOptions((), SchemaSettings.of(**BOUNDED)))
+        spec = self.spec
+        if self.file is not None and self.file.bundled and "?" not in spec and bundled_bounds_layout(spec):
+            spec = f"{spec}?layout=bounded"
         if self.text is None or self.file is None:
-            return open_compiled(self.spec, str(model.path), chosen)
+            return open_compiled(spec, str(model.path), chosen)
         request = GrammarRequest.of(self.file.language, self.text, **chosen.of(self.file), origin=self.spec)
         info = load_tokenizer(model.path)
         return compile_just_in_time(Grammar.parse(request, names=request.names_of(info)), info)
@@ -189,17 +192,17 @@ class _Printed:
     """A text on stdout, shown as it comes. Its line ends however the text ends, by Ctrl-C, too."""
 
     def __init__(self) -> None:
-        self._begun = False
+        self._last = ""
 
     def add(self, piece: str) -> None:
         click.echo(piece, nl=False)
-        self._begun = True
+        self._last = piece
 
     def __enter__(self) -> None:
         pass
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if self._begun or kind is None:
+        if not self._last.endswith("\n") and (self._last or kind is None):
             click.echo()
 
 

@@ -53,7 +53,7 @@ class SchemaOptions:
         Raises:
             click.UsageError: some were given, and it is no JSON schema.
         """
-        if self.names and not front_end(grammar.language).has_settings:
+        if self.names and not front_end(grammar.language).has_schema_settings:
             raise click.UsageError(f"{self}: of JSON schemas; {grammar.name} is {front_end(grammar.language).a_grammar}")
         return self.settings
 

@@ -11,9 +11,8 @@ from collections.abc import Callable
 from typing import Any, Final, Literal, get_args
 
 from psc.compiler.frontends.front_end import check_text
-from psc.compiler.frontends.lookup import find_grammar
+from psc.compiler.frontends.lookup import find_grammar, names_bundled
 from psc.compiler.frontends.request import GrammarRequest
-from psc.compiler.grammars import bundled_names
 from psc.errors import GrammarError
 from psc.requests.lark_texts import lark_request
 from psc.requests.structural_tag_request import structural_tag_request
@@ -23,7 +22,7 @@ from psc.support.readable import shortened
 Kind = Literal["json", "json_object", "regex", "choice", "ebnf", "lark", "grammar", "structural_tag"]
 """json: a schema's text. json_object: any object, whatever the text. regex: what the whole text matches. choice: a JSON list of
 texts. lark: Lark's language or llguidance's dialect of it. grammar: EBNF or Lark, see :func:`is_lark`. structural_tag: its JSON
-text, in either form. A grammar's text may also be the name of a bundled one, such as ``java``."""
+text, in either form. A grammar's text may also be the name of a bundled one, such as ``java`` or ``java?layout=bounded``."""
 
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 _QUOTED = re.compile(r'"(?:[^"\\\n]|\\[^\n])*"')
@@ -88,13 +87,13 @@ def _ebnf_literal(text: str) -> str:
 
 
 def _ebnf(text: str, options: ServiceOptions) -> GrammarRequest:
-    if text in bundled_names():
+    if names_bundled(text):
         return find_grammar(text).request()
     return GrammarRequest.of("ebnf", text)
 
 
 def _lark(text: str, options: ServiceOptions) -> GrammarRequest:
-    return find_grammar(text).request() if text in bundled_names() else lark_request(text, {}, schemas=options.schema_settings)
+    return find_grammar(text).request() if names_bundled(text) else lark_request(text, {}, schemas=options.schema_settings)
 
 
 def _grammar(text: str, options: ServiceOptions) -> GrammarRequest:

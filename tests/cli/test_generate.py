@@ -14,8 +14,8 @@ from small_models import save_small_llama
 
 import psc
 from psc.cli.generate import Asked
-from psc.cli.grammars import grammar_options
-from psc.compiler.frontends.lookup import GrammarFile
+from psc.cli.grammars import Chosen, grammar_options
+from psc.compiler.frontends.lookup import GrammarFile, find_grammar
 from psc.generation.models import find_model
 
 from .conftest import Run
@@ -71,6 +71,13 @@ def test_digits_and_white_space_are_bounded(tokenizer: Path, tmp_path: Path, opt
     )
     for n in (longest, longest + 1):
         assert psc.GrammarMatcher(grammars[0]).accept_string(b"1" * n) == (n <= longest or longest == 300)
+
+
+@pytest.mark.parametrize(("spec", "comments"), [("java", False), ("java?layout=any", True), ("go", True)])
+def test_layout_is_bounded(tokenizer: Path, tmp_path: Path, spec: str, comments: bool) -> None:
+    grammar = Asked(spec, find_grammar(spec)).compiled(find_model(str(bare_folder(tokenizer, tmp_path))), Chosen())
+    assert psc.GrammarMatcher(grammar).accept_string("package a /* c */") == comments
+    assert psc.GrammarMatcher(grammar).accept_string("package a  ")
 
 
 @pytest.mark.parametrize("name", ["java", "json", "sql"])

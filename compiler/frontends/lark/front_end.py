@@ -7,6 +7,7 @@ from psc.compiler.expressions.expression import RuleSet
 from psc.compiler.expressions.tokens import TokenNames
 from psc.compiler.frontends.front_end import GrammarOptions, RefusedTextError
 from psc.compiler.frontends.lark import loader
+from psc.compiler.frontends.lark.layout import LayoutSettings, bounded_layout
 from psc.errors import GrammarError, ResourceLimitError
 
 
@@ -17,9 +18,10 @@ def parse(text: str, options: GrammarOptions, origin: str, names: TokenNames | N
         GrammarError: the text is malformed; a `RefusedTextError` where llguidance's dialect has the same options.
     """
     try:
-        return loader.load_lark(
+        grammar = loader.load_lark(
             text, source_name=origin, start=options.start, lexer=options.lexer, keep_all_actions=options.keep_all_actions
         )
+        return bounded_layout(grammar, options.settings) if isinstance(options.settings, LayoutSettings) else grammar
     except ResourceLimitError:
         raise
     except GrammarError as e:

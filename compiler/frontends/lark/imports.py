@@ -38,9 +38,9 @@ def may_import(origin: object) -> bool:
     """Whether text of an origin may import files beside it: those of a file that the program names, or of the package.
 
     Args:
-        origin: a `FileOrigin`, a bundled grammar's name or a label; or what Lark calls a file of its own package.
+        origin: a `FileOrigin`, a bundled grammar's name with its option, or a label; or what Lark calls a file of its own package.
     """
-    return not isinstance(origin, str) or isinstance(origin, FileOrigin) or is_bundled(origin)
+    return not isinstance(origin, str) or isinstance(origin, FileOrigin) or is_bundled(origin.partition("?")[0])
 
 
 def import_name(path: object, origin: str) -> str:

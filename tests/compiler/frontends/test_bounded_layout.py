@@ -1,0 +1,179 @@
+"""`?layout=bounded`: of a Lark grammar's texts exactly those without comments and without long runs of blanks."""
+
+import random
+import re
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+import pytest
+from masks_along_texts import check_mask
+from vocabularies import byte_tokenizer
+
+import psc
+from psc.artifacts.format import read_file
+from psc.compiler.frontends.lark.layout import BOUNDED, LayoutSettings
+from psc.compiler.frontends.lookup import find_grammar
+from psc.compiler.frontends.request import GrammarRequest
+from psc.compiler.grammars import bundled_bounds_layout, bundled_names
+from psc.errors import GrammarError
+from psc.grammars.compile_file import compile_to_artifact
+from psc.grammars.compiled_grammar import compile_just_in_time
+from psc.grammars.grammar import Grammar
+from psc.serving.kinds import request_of
+from psc.serving.options import ServiceOptions
+
+MOST = 3
+GRAMMAR = r"""
+start: item+
+item: NAME "=" term (("/" | "*") term)* ";"
+term: NAME | STRING
+NAME: /[a-z]+/
+STRING: /"[^"\n]*"/
+BLANKS: /[ \n]+/
+COMMENT: /\/\/[^\n]*|\/\*([^*]|\*+[^*\/])*\*+\//
+%ignore BLANKS
+%ignore COMMENT
+"""
+VOCABULARY = byte_tokenizer(
+    "//", "/*", "*/", "  ", "    ", "\n\n\n\n", '"//"', " /", "/ ", "a //", "a/b", '"    "', ";\n", '" /', "*\n  \n"
+)
+
+
+def breaks(text: str, most: int) -> bool:
+    """Whether a comment has begun outside of strings, or too long a run of blanks."""
+    outside = re.sub(r'"[^"\n]*("|$)', '""', text)
+    return "//" in outside or "/*" in outside or re.search(rf"[ \n]{{{most + 1}}}", outside) is not None
+
+
+@cache
+def whole() -> psc.CompiledGrammar:
+    return compile_just_in_time(Grammar.parse(GrammarRequest.of("lark", GRAMMAR, lexer="basic")), VOCABULARY)
+
+
+def viable(text: bytes) -> bool:
+    """By the grammar without bounds. A slash at the end must be able to divide: it may have begun a comment only."""
+    shown = text.decode("latin-1")
+    return not breaks(shown, MOST) and any(
+        psc.GrammarMatcher(whole()).accept_string(text + more) for more in ([b" a", b'"'] if text.endswith(b"/") else [b""])
+    )
+
+
+def just_in_time(folder: Path) -> psc.CompiledGrammar:
+    request = GrammarRequest.of("lark", GRAMMAR, lexer="basic", settings=LayoutSettings(max_blanks=MOST))
+    return compile_just_in_time(Grammar.parse(request), VOCABULARY)
+
+
+def from_an_artifact(folder: Path) -> psc.CompiledGrammar:
+    (folder / "small.lark").write_text(GRAMMAR)
+    settings = LayoutSettings(max_blanks=MOST)
+    compile_to_artifact(folder / "small.lark", VOCABULARY, folder / "small.psc", lexer="basic", settings=settings)
+    return psc.CompiledGrammar.from_artifact(read_file(folder / "small.psc"), tokenizer_info=VOCABULARY)
+
+
+@pytest.mark.parametrize("build", [just_in_time, from_an_artifact])
+def test_whole_masks(build: Callable[[Path], psc.CompiledGrammar], tmp_path: Path) -> None:
+    compiled = build(tmp_path)
+    rng = random.Random(1)
+    tokens = VOCABULARY.decoded_vocab
+    likely = [
+        i
+        for i, t in enumerate(tokens)
+        if t in (b" ", b"\n", b"/", b"*", b'"', b"=", b";", b"a", b"  ", b" /", b'"//"', b"/ ", b"a/b")
+    ]
+    for _ in range(12):
+        matcher, text = psc.GrammarMatcher(compiled), b""
+        for _ in range(14):
+            allowed = set(matcher.allowed_tokens())
+            stop = set(VOCABULARY.stop_token_ids)
+            assert allowed - stop == {i for i, t in enumerate(tokens) if t and i not in stop and viable(text + t)}, text
+            ended = psc.GrammarMatcher(whole())
+            assert bool(allowed & stop) == (ended.accept_string(text) and ended.is_completed()), text
+            choice = [i for i in likely if i in allowed] or sorted(allowed - stop)
+            token = rng.choice(choice)
+            assert matcher.accept_token(token)
+            text += tokens[token]
+
+
+TEXTS = {
+    "java": "class A { int x = 4 / 2; String s = \"// no\"; char c = '/'; }",
+    "sql": "SELECT a / 2 FROM t WHERE b = '-- no' ;",
+    "bigquery": "SELECT a / 2 FROM t WHERE b = '-- no';",
+    "mysql": "SELECT a / 2 FROM t WHERE b = '-- no';",
+    "postgresql": "SELECT a / 2 FROM t WHERE b = '-- no';",
+    "sqlite": "SELECT a / 2 FROM t WHERE b = '-- no';",
+    "graphql": '{ user(id: "# no") { name friends } }',
+}
+COMMENTS = {"graphql": "# c\n"}
+
+
+def test_which_can_be_bounded() -> None:
+    assert {name for name in bundled_names() if bundled_bounds_layout(name)} == set(TEXTS)
+    for name in sorted({*bundled_names()} - {*TEXTS}):
+        with pytest.raises(GrammarError, match=r"layout|no such option"):
+            Grammar.parse(find_grammar(f"{name}?layout=bounded").request())
+
+
+@cache
+def bundled(spec: str) -> psc.CompiledGrammar:
+    return psc.GrammarCompiler(VOCABULARY, store=False).compile_file(spec)
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_bundled_grammars(name: str) -> None:
+    """A text, and the same with a comment or with blanks wherever there is a blank."""
+    text, bounded = TEXTS[name], bundled(f"{name}?layout=bounded")
+
+    def stops(compiled: psc.CompiledGrammar, data: str) -> int | None:
+        matcher = psc.GrammarMatcher(compiled)
+        read = matcher.accept_prefix(data.encode())
+        return read if read < len(data) else None if matcher.is_completed() else -1
+
+    assert stops(bounded, text) is None
+    outside = [m.start() for m in re.finditer(r"\"[^\"]*\"|'[^']*'|( )", text) if m[1]]
+    assert len(outside) > 3
+    for at in outside:
+        comment = COMMENTS.get(name, "/* c */")
+        begun = text[:at] + " " + comment + text[at:]
+        assert stops(bundled(name), begun) is None
+        assert stops(bounded, begun) in range(at + 1, at + 3), begun  # a slash or a minus alone may be an operator
+        blanks = text[:at] + " " * (BOUNDED - 1) + text[at:]
+        assert stops(bounded, blanks) is None
+        assert stops(bounded, blanks[:at] + " " + blanks[at:]) == at + BOUNDED
+        assert stops(bundled(name), blanks[:at] + " " + blanks[at:]) is None
+
+
+@pytest.mark.parametrize("name", ["java", "sql", "graphql"])
+def test_masks_and_tokens_agree(name: str) -> None:
+    matcher = psc.GrammarMatcher(bundled(f"{name}?layout=bounded"))
+    for byte in TEXTS[name].encode():
+        check_mask(matcher, VOCABULARY)
+        assert matcher.accept_string(bytes([byte]))
+
+
+def test_names_and_settings() -> None:
+    assert find_grammar("java?layout=any").request() == find_grammar("java").request()
+    bounded = find_grammar("java?layout=bounded")
+    assert bundled("java?layout=bounded").grammar_name == "java?layout=bounded" != bundled("java").grammar_name
+    assert bounded.stem == "java" and bounded.request().options.settings == LayoutSettings(max_blanks=BOUNDED)
+    assert request_of("grammar", "java?layout=bounded", ServiceOptions()) == bounded.request()
+    assert LayoutSettings.of_text(LayoutSettings(max_blanks=7).text) == LayoutSettings(max_blanks=7)
+    for wrong in ("java?layout=none", "java?x", "json?layout=bounded"):
+        with pytest.raises(GrammarError, match=r"option"):
+            find_grammar(wrong)
+    for text in ("[]", '{"max_blanks": 0}', '{"max_blanks": true}', '{"other": 1}', "{"):
+        with pytest.raises(GrammarError):
+            LayoutSettings.of_text(text)
+
+
+@pytest.mark.parametrize(
+    ("grammar", "lexer", "said"),
+    [
+        ('start: "a"+\n%ignore / +/', "contextual", "its lexer"),
+        ('start: "a"+\n%ignore /[ ]|b/', "basic", "no run of blanks"),
+        ('start: "a"+', "basic", "no run of blanks"),
+    ],
+)
+def test_what_cannot_be_bounded(grammar: str, lexer: str, said: str) -> None:
+    with pytest.raises(GrammarError, match=said):
+        Grammar.parse(GrammarRequest.of("lark", grammar, lexer=lexer, settings=LayoutSettings(max_blanks=2)))  # type: ignore[arg-type]
