@@ -73,9 +73,9 @@ def require_productions(rule_set: RuleSet) -> None:
             ) from None
     if native.has_free_order:
         raise GrammarError(
-            f"{rule_set.source_name}: members in any order, more than eight in one object, and more than ten items that must "
-            "differ, are for grammars that GrammarCompiler builds just in time, not for artifacts: have fewer, or leave any_order "
-            "or uniqueItems out"
+            f"{rule_set.source_name}: members in any order, more than eight in one object, conditions on members that take more "
+            "than 50,000 states, and more than ten items that must differ, are for grammars that GrammarCompiler builds just in "
+            "time, not for artifacts: have fewer, or leave any_order or uniqueItems out"
         )
 
 

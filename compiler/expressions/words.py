@@ -197,8 +197,9 @@ class NativeRules(Mapping[str, Expression]):
         number = self._numbers[name]
         if self.native.has_free_order:
             raise GrammarError(
-                "a schema with members in any order, more than eight in one object, or of more than ten items that must differ, "
-                "is no grammar that can be printed or changed: only GrammarCompiler takes it, as it is or in a structural tag"
+                "a schema with members in any order, more than eight in one object, with conditions on members that take more than "
+                "50,000 states, or of more than ten items that must differ, is no grammar that can be printed or changed: "
+                "only GrammarCompiler takes it, as it is or in a structural tag"
             )
         if self.native.has_searches:
             raise GrammarError(MANY_TRIGGERS)

@@ -5,8 +5,13 @@
 // automaton keeps the set of those that came (lr/free_order_states.hpp). This class answers the questions about such a set.
 //
 // A member may come next if the rest can still be completed after it: no text leads into a dead end. With required members and
-// counts alone, that is counting. A formula over the presence of members is searched, one member of it after the other until it is
-// decided.
+// counts alone, that is counting. A formula over the presence of members is searched: what only one option is left for is decided, and
+// then the options of one part of the formula are tried.
+//
+// A formula may also depend on what kind of value a member has. It is then such that the kind decides nothing alone: some other
+// member, which may always come later, makes any kind good. So which members may come does not depend on the kind of the next one.
+//
+// Members may also come in their order only, each after those before it.
 //
 // Some member of several may have to satisfy a condition, whichever member it is. Each member then has ways to be, which satisfy it
 // or do not. Where any number of other members can satisfy it, that excludes no member.
@@ -27,7 +32,8 @@ namespace psc {
 
 // What must hold of the set of members when the object ends.
 struct MemberTerms {
-    // A step of a formula in postfix order: a member is present or absent, or all or some of the last n steps hold.
+    // A step of a formula in postfix order: a member is present or absent, a condition holds or not, or all or some of the last n
+    // steps hold. Conditions have the numbers after those of the members.
     struct Step {
         enum class Kind : Word { present, absent, all, any };
         Kind kind;
@@ -36,13 +42,22 @@ struct MemberTerms {
     std::vector<char> required;         // per member
     std::int64_t least = 0, most = -1;  // number of members, others included; -1: without limit
     std::vector<Step> formula;          // empty: true
-    Word satisfies = 0;                 // bits: the conditions that some member must satisfy
+    // A condition holds if a member is present with a value of one of some kinds.
+    struct Condition {
+        Word member;
+        std::vector<char> holds;  // per kind
+    };
+    std::vector<Condition> conditions;
+    std::vector<Word> helpers;  // members that must be able to come, since they make any kind good
+    bool in_order = false;      // each member comes after those before it
+    Word satisfies = 0;         // bits: the conditions that some member must satisfy
 };
 
 // One way in which a member can be.
 struct MemberWay {
     Word member;         // the number of members: a member of another name, of which any number may come
     Word satisfies = 0;  // bits
+    Word kind = 0;       // of its value
 };
 
 class FreeOrder {
@@ -52,11 +67,12 @@ public:
     // Throws LimitExceeded where a condition can be satisfied by declared members only.
     void check() const;
 
-    // The set of members that came: 32 to a word, then the number of others, as far as it matters, and the conditions satisfied.
+    // The set of members that came: 32 to a word, then the number of others, as far as it matters, and the conditions satisfied; then
+    // the conditions of the formula that hold, 32 to a word.
     using Seen = std::vector<Word>;
     const MemberTerms& terms() const { return terms_; }
     Word n_members() const { return static_cast<Word>(available_.size()); }
-    Seen none() const { return Seen(n_words_ + 2, 0); }
+    Seen none() const { return Seen(n_words_ + 2 + (terms_.conditions.size() + 31) / 32, 0); }
     Seen with(Seen seen, MemberWay more) const;
     bool is_enough(const Seen& seen) const;
     // Whether it is enough, or more members can make it enough. Throws LimitExceeded.
@@ -68,15 +84,28 @@ public:
 
 private:
     enum class Truth : signed char { no, yes, open };
-    static bool has(const Seen& seen, Word member) {
-        return static_cast<std::uint32_t>(seen[static_cast<std::size_t>(member) / 32]) >> (member % 32) & 1;
+    class Search;
+    struct Node {
+        MemberTerms::Step::Kind kind;
+        Word n;                   // of a literal
+        std::vector<Word> parts;  // smaller numbers
+    };
+    static bool has(const Seen& seen, Word member, std::size_t from = 0) {
+        return static_cast<std::uint32_t>(seen[from + static_cast<std::size_t>(member) / 32]) >> (member % 32) & 1;
+    }
+    static void add(Seen& seen, Word member, std::size_t from = 0) {
+        Word& word = seen[from + static_cast<std::size_t>(member) / 32];
+        word = static_cast<Word>(static_cast<std::uint32_t>(word) | std::uint32_t{1} << (member % 32));
     }
     std::int64_t count(const Seen& seen) const;
-    Truth holds(const std::vector<Truth>& there) const;
-    bool search(std::vector<Truth>& there, std::int64_t min_count, std::int64_t max_count, std::size_t& steps) const;
+    // Members before this one cannot come any more.
+    Word first_open(const Seen& seen) const;
+    MemberWay any_way(Word member) const { return {member, 0, ways_[static_cast<std::size_t>(member)].front()}; }
 
     MemberTerms terms_;
+    std::vector<Node> nodes_;  // of the formula; the last one is all of it
     std::vector<char> available_, in_formula_;
+    std::vector<std::vector<Word>> ways_;  // per member, the kinds of values that have texts
     bool has_others_ = false, counts_;
     Word unsatisfiable_ = 0, by_members_alone_ = 0;  // bits
     std::size_t n_words_;

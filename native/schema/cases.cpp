@@ -7,6 +7,9 @@
 //   telling apart  a member on whose value several clauses depend, and which has about as many kinds of values as there are
 //                  conditions, is split by these: `if action is "a1"`, `if action is "a2"`, ... are n + 1 cases, not 2 to the n
 //
+// Where that makes too many cases, clauses about single members stay whole, as formulas over presence do: twenty switches, each for
+// its own member, are one case.
+//
 // Cost: exponential in choices that do not decide each other, within limits; of n conditions on one member, n^2 comparisons.
 #include <algorithm>
 #include <iterator>
@@ -24,7 +27,15 @@ namespace {
 using PredicateKind = PredicateGraph::Kind;
 
 constexpr std::size_t kMaxSolved = limit("schema_case_steps");
+constexpr std::size_t kLooks = 1000;       // at atoms, which are a step
 constexpr std::size_t kFewConditions = 3;  // on one member, which is split by its kinds of values
+
+// Thrown where nothing is being read or looked up, so that the object can be used again.
+struct TooManyCases : LimitExceeded {
+    TooManyCases()
+        : LimitExceeded("what oneOf, anyOf, not and if say together makes more than " + std::to_string(SchemaValues::kMaxCases) +
+                        " cases, the limit") {}
+};
 
 }  // namespace
 
@@ -50,10 +61,15 @@ std::vector<std::vector<Predicate>> SchemaValues::cases(Predicate p, TypeSet typ
     Atoms atoms, clauses;
     if (!add(r, atoms, clauses)) return out;
     sort_unique(atoms);
-    if (!clauses.empty())
-        solve(std::move(atoms), std::move(clauses), out);
-    else if (by_listed_names(atoms))
-        out.push_back(std::move(atoms));
+    if (clauses.empty()) {
+        if (by_listed_names(atoms)) out.push_back(std::move(atoms));
+        return out;
+    }
+    try {
+        solve(atoms, clauses, out);
+    } catch (const TooManyCases&) {
+        if (type != json_types::object || !keep_whole(std::move(atoms), std::move(clauses), out)) throw;
+    }
     std::sort(out.begin(), out.end());
     out.erase(std::unique(out.begin(), out.end()), out.end());
     return out;
@@ -115,11 +131,6 @@ void SchemaValues::add_order(Predicate option, Atoms& atoms) {
     if (graph_.kind(option) != PredicateKind::both) return;
     for (Predicate part : graph_.parts(option))
         if (graph_.kind(part) == PredicateKind::order) atoms.push_back(part);
-}
-
-bool SchemaValues::is_about_one(Predicate p) const {
-    const PredicateKind kind = graph_.kind(p);
-    return (kind == PredicateKind::some_member || kind == PredicateKind::every_member) && graph_.names(p).is_one();
 }
 
 // Any of these options, with one for each member: `absent or of A` or `there and of B` is `absent or of A or B`.
@@ -202,18 +213,59 @@ SchemaValues::Atoms SchemaValues::kinds_of_a_member(std::span<const Predicate> a
     return kinds;
 }
 
-void SchemaValues::solve(Atoms atoms, Atoms clauses, std::vector<Atoms>& out) {
-    if (++n_solved_ > kMaxSolved || out.size() > kMaxCases)
-        throw LimitExceeded("what oneOf, anyOf, not and if say together makes more than " + std::to_string(kMaxCases) +
-                            " cases, the limit");
-    stop_if_cancelled();
+// Too many cases for clauses that decide each other little. If each is about single members by their names, all are one case: the
+// object's states have what is left of them (schema/objects.cpp). False if a clause is about something else.
+bool SchemaValues::keep_whole(Atoms atoms, Atoms clauses, std::vector<Atoms>& out) {
+    out.clear();
+    n_solved_ = 0;
+    split_.clear();
+    if (!propagate(atoms, clauses)) return true;
+    std::set<Predicate> seen;
+    Atoms orders;
+    for (Predicate clause : clauses)
+        if (!is_about_members(clause, seen, orders)) return false;
+    std::map<Predicate, Predicate> plain;
+    Atoms whole;
+    for (Predicate clause : clauses)
+        if (!add(without_order(clause, plain), atoms, whole)) return true;
+    if (!propagate(atoms, whole)) return true;
+    atoms.insert(atoms.end(), whole.begin(), whole.end());
+    atoms.insert(atoms.end(), orders.begin(), orders.end());
+    sort_unique(atoms);
+    out.push_back(std::move(atoms));
+    return true;
+}
+
+// Whether a formula is about single members by their names. Adds the orders in it.
+bool SchemaValues::is_about_members(Predicate p, std::set<Predicate>& seen, Atoms& orders) {
+    if (!seen.insert(p).second || is_about_one(p)) return true;
+    if (graph_.kind(p) == PredicateKind::order) orders.push_back(p);
+    if (graph_.kind(p) == PredicateKind::both || graph_.kind(p) == PredicateKind::either)
+        return all_parts(p, [&](Predicate part) { return is_about_members(part, seen, orders); });
+    return graph_.kind(p) == PredicateKind::order;
+}
+
+// An order of members is no condition.
+Predicate SchemaValues::without_order(Predicate p, std::map<Predicate, Predicate>& plain) {
+    if (graph_.kind(p) == PredicateKind::order) return graph_.always();
+    const bool both = graph_.kind(p) == PredicateKind::both;
+    if (!both && graph_.kind(p) != PredicateKind::either) return p;
+    if (const auto cached = plain.find(p); cached != plain.end()) return cached->second;
+    Atoms parts(graph_.parts(p).begin(), graph_.parts(p).end());
+    for (Predicate& part : parts) part = without_order(part, plain);
+    return plain[p] = both ? graph_.both(parts) : graph_.either(parts);
+}
+
+// Draws the consequences of atoms on clauses, as long as there are any. False if they contradict each other.
+bool SchemaValues::propagate(Atoms& atoms, Atoms& clauses) {
     bool changed = true;
     while (changed && !clauses.empty()) {
         changed = false;
         sort_unique(atoms);
         Atoms left, open;
         for (std::size_t c = 0; c < clauses.size(); ++c) {
-            n_solved_ += 1;
+            n_solved_ += 1 + std::exchange(n_looks_, n_looks_ % kLooks) / kLooks;
+            if (n_solved_ > kMaxSolved) throw TooManyCases();
             stop_if_cancelled();
             const std::size_t n_options = graph_.parts(clauses[c]).size();
             const auto is_implied = [&](Predicate o) {
@@ -225,18 +277,24 @@ void SchemaValues::solve(Atoms atoms, Atoms clauses, std::vector<Atoms>& out) {
             open.clear();
             for (std::size_t i = 0; i < n_options; ++i)
                 if (const Predicate o = graph_.parts(clauses[c])[i]; !refuted(atoms, o)) open.push_back(o);
-            if (open.empty()) return;
+            if (open.empty()) return false;
             if (open.size() == n_options) {
                 left.push_back(clauses[c]);
                 continue;
             }
             changed = true;
-            if (!add(joined(open), atoms, left)) return;
+            if (!add(joined(open), atoms, left)) return false;
         }
         clauses = std::move(left);
     }
     sort_unique(atoms);
-    if (conflict(atoms, 0) || !by_listed_names(atoms)) return;
+    return !conflict(atoms, 0) && by_listed_names(atoms);
+}
+
+void SchemaValues::solve(Atoms atoms, Atoms clauses, std::vector<Atoms>& out) {
+    if (++n_solved_ > kMaxSolved || out.size() > kMaxCases) throw TooManyCases();
+    stop_if_cancelled();
+    if (!propagate(atoms, clauses)) return;
     if (clauses.empty()) {
         out.push_back(std::move(atoms));
         return;

@@ -6,7 +6,14 @@
 // Cost, threads: see there and schema/rules.hpp.
 #pragma once
 
+#include <algorithm>
 #include <bit>
+#include <map>
+#include <optional>
+#include <set>
+#include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "schema/rules.hpp"
 
@@ -23,7 +30,7 @@ public:
 private:
     struct State {
         Word passed;         // declared names up to here cannot come any more; in any order: bits of those that came
-        Predicate presence;  // what is still required of the presence of members
+        Predicate presence;  // what is still required of the presence of members, or of their values
         Word satisfied;      // bits of several_
         Word count;          // of members, up to where it matters
         auto operator<=>(const State&) const = default;
@@ -33,6 +40,9 @@ private:
         Predicate value;
         bool required = false;
         Word satisfies = 0;  // bits of several_ that the name can satisfy
+        // Where presence_ depends on the value: the conditions, and the kinds of values, each with the conditions that hold.
+        std::vector<Predicate> conditions{};
+        std::vector<std::pair<Predicate, std::vector<char>>> kinds{};
     };
     struct Others {  // names that are not declared and that no set tells apart
         Rule key;
@@ -49,9 +59,23 @@ private:
     void write_states();
     bool has_many_sets() const;
     void write_free_order();
-    void write_free_order(const std::vector<Declared>& declared, Word by_others);
-    void add_formula(Predicate presence, const std::unordered_map<Word, Word>& index_of, std::vector<MemberTerms::Step>& out) const;
-    Predicate after(Predicate presence, Word name, bool present);
+    bool has_few_states();
+    std::optional<std::vector<Word>> helping_members() const;
+    void write_free_order(const std::vector<Declared>& declared, Word by_others, const std::vector<Word>& helpers);
+    void add_formula(Predicate presence, const std::unordered_map<Word, Word>& index_of, const std::vector<Word>& first_condition,
+                     std::vector<MemberTerms::Step>& out) const;
+    void find_conditions(Predicate formula, std::set<Predicate>& seen, std::map<Word, std::vector<Predicate>>& out) const;
+    void find_members(Predicate formula, std::set<Predicate>& seen, std::set<Word>& out) const;
+    void find_kinds();
+    // The formula, given that a member is absent, or present with a value of a kind.
+    Predicate after(Predicate presence, std::size_t member, Word kind);
+    Predicate after_leaf(Predicate leaf, std::size_t member, Word kind);
+    // Calls f(value, presence) for each way in which a member can be, by what it leaves of the formula.
+    template <class F>
+    void kinds(std::size_t member, Predicate presence, const F& f);
+    bool depends_on_values() const {
+        return std::any_of(declared_.begin(), declared_.end(), [](const Declared& d) { return !d.conditions.empty(); });
+    }
     bool accepts(const State& state);
     bool requires_more(const State& state) const;
     Word counted(Word count) const;
@@ -72,14 +96,16 @@ private:
     std::string prefix_;
     std::vector<Declared> declared_;
     std::vector<Others> others_;
-    std::vector<Predicate> several_;  // values of some_member atoms over several names
-    Predicate presence_{};
+    std::vector<Predicate> several_;   // values of some_member atoms over several names
+    Predicate presence_{};             // a formula, see SchemaValues::cases()
     Word least_ = 0, most_ = -1;       // members
     std::vector<char> required_from_;  // per declared name, whether one from it on is required
     std::map<State, Rules> states_;
     std::vector<State> queue_;
     std::string name_;  // of a rule
-    std::map<std::tuple<Predicate, Word, bool>, Predicate> after_;
+    static constexpr Word kAbsent = -1;
+    std::map<std::tuple<Predicate, Word, Word>, Predicate> after_;  // by formula, member and kind
+    std::size_t n_steps_ = 0;                                       // to find these
 };
 
 // One case of an array.
@@ -118,6 +144,18 @@ private:
     std::vector<Counted> counted_;
     Word least_ = 0, most_ = -1, apart_ = 0;  // items; the first apart_ have a predicate of their own
 };
+
+template <class F>
+void SchemaRules::Members::kinds(std::size_t member, Predicate presence, const F& f) {
+    PredicateGraph& graph = rules_.graph_;
+    const Declared& d = declared_[member];
+    if (d.kinds.empty()) return f(d.value, after(presence, member, 0));
+    std::map<Predicate, std::vector<Predicate>> values;  // by what is left
+    for (std::size_t k = 0; k < d.kinds.size(); ++k)
+        values[after(presence, member, static_cast<Word>(k))].push_back(d.kinds[k].first);
+    const bool all = values.size() == 1;
+    for (const auto& [left, some] : values) f(all ? d.value : graph.either(some), left);
+}
 
 template <class F>
 void SchemaRules::Members::ways(Predicate value, Word satisfies, Word satisfied, const F& f) {

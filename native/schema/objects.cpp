@@ -7,6 +7,7 @@
 
 #include "base/cancellation.hpp"
 #include "base/limits.hpp"
+#include "base/sorted.hpp"
 #include "schema/containers.hpp"
 
 namespace psc {
@@ -15,8 +16,10 @@ namespace {
 
 using PredicateKind = PredicateGraph::Kind;
 
+constexpr std::size_t kFewMembers = 12;  // of a formula over presence, whose states need not be counted before
 constexpr std::size_t kMaxMemberStates = limit("schema_object_states"), kMaxNameKinds = limit("schema_name_kinds"),
-                      kMaxShared = limit("schema_shared_members"), kMaxNamesInSets = limit("schema_set_members");
+                      kMaxShared = limit("schema_shared_members"), kMaxNamesInSets = limit("schema_set_members"),
+                      kMaxKinds = limit("schema_cases"), kMaxFormulaSteps = 125 * limit("schema_case_steps");
 
 }  // namespace
 
@@ -31,7 +34,7 @@ void SchemaRules::Members::write(const Atoms& atoms) {
     if (others_.empty() && most_ >= static_cast<Word>(declared_.size())) most_ = -1;
     if (declared_.empty() && several_.empty() && others_.size() <= 1)
         write_map();
-    else if (rules_.layout_.any_order && (declared_.size() > kMaxNamesInSets || has_many_sets()))
+    else if (rules_.layout_.any_order ? declared_.size() > kMaxNamesInSets || has_many_sets() : !tagged_ && !has_few_states())
         write_free_order();
     else
         write_states();
@@ -41,6 +44,28 @@ void SchemaRules::Members::write(const Atoms& atoms) {
 bool SchemaRules::Members::has_many_sets() const {
     constexpr std::size_t kFew = 3, kManyRules = 5'000;
     return !tagged_ && declared_.size() > kFew && rules_.names_.list().size() > kManyRules;
+}
+
+// Whether what may be left of the formula after each member, in the schema's order, is little enough to be written out.
+bool SchemaRules::Members::has_few_states() {
+    std::set<Predicate> now{presence_}, next;
+    std::set<Word> mentioned;
+    find_members(presence_, next, mentioned);
+    if (mentioned.size() <= kFewMembers && !depends_on_values()) return true;
+    std::size_t n_states = 0;
+    for (std::size_t i = 0; i < declared_.size() && presence_ != rules_.graph_.always(); ++i) {
+        next.clear();
+        for (Predicate left : now) {
+            stop_if_cancelled();
+            if (!declared_[i].required) next.insert(after(left, i, kAbsent));
+            kinds(i, left, [&](Predicate, Predicate present) { next.insert(present); });
+            if (next.size() + n_states > kMaxMemberStates || n_steps_ > kMaxFormulaSteps) return false;
+        }
+        next.erase(rules_.graph_.never());
+        n_states += next.size();
+        std::swap(now, next);
+    }
+    return true;
 }
 
 // What the atoms say, by name.
@@ -104,6 +129,7 @@ void SchemaRules::Members::read(const Atoms& atoms) {
             if (rules_.values_.contains(graph.names(several_[k]), order[i])) satisfies |= Word{1} << k;
         declared_.push_back({order[i], graph.both(said[i]), required[i] != 0, satisfies});
     }
+    find_kinds();
     required_from_.assign(declared_.size() + 1, 0);
     for (std::size_t i = declared_.size(); i-- > 0;) required_from_[i] = required_from_[i + 1] || declared_[i].required;
 }
@@ -297,25 +323,31 @@ void SchemaRules::Members::write_states() {
         if (rules_.layout_.any_order) {
             for (std::size_t i = 0; i < declared_.size() && has_comma && !full; ++i) {
                 const Declared& d = declared_[i];
-                const Predicate present = after(s.presence, d.name, true);
-                if (s.passed >> i & 1 || present == graph.never() || rules_.values_.surely_empty(d.value)) continue;
-                ways(d.value, d.satisfies, s.satisfied, [&](Predicate value, Word satisfied) {
-                    reached({s.passed | Word{1} << i, present, satisfied, counted(s.count + 1)},
-                            member(comma(s), d.name, {}, value));
+                if (s.passed >> i & 1 || rules_.values_.surely_empty(d.value)) continue;
+                kinds(i, s.presence, [&](Predicate kind, Predicate present) {
+                    if (present == graph.never()) return;
+                    ways(kind, d.satisfies, s.satisfied, [&](Predicate value, Word satisfied) {
+                        reached({s.passed | Word{1} << i, present, satisfied, counted(s.count + 1)},
+                                member(comma(s), d.name, {}, value));
+                    });
                 });
             }
         } else if (s.passed < static_cast<Word>(declared_.size())) {
-            const Declared& d = declared_[static_cast<std::size_t>(s.passed)];
-            const Predicate absent = after(s.presence, d.name, false), present = after(s.presence, d.name, true);
+            const auto i = static_cast<std::size_t>(s.passed);
+            const Declared& d = declared_[i];
+            const Predicate absent = after(s.presence, i, kAbsent);
             if (!d.required && absent != graph.never()) {
                 const State next{s.passed + 1, absent, s.satisfied, s.count};
                 const Rule before = ready(s);
                 rules_.add_row(ready(next), {before});
                 todo.insert(next);
             }
-            if (!full && present != graph.never() && !rules_.values_.surely_empty(d.value)) {
-                ways(d.value, d.satisfies, s.satisfied, [&](Predicate value, Word satisfied) {
-                    reached({s.passed + 1, present, satisfied, counted(s.count + 1)}, member(ready(s), d.name, {}, value));
+            if (!full && !rules_.values_.surely_empty(d.value)) {
+                kinds(i, s.presence, [&](Predicate kind, Predicate present) {
+                    if (present == graph.never()) return;
+                    ways(kind, d.satisfies, s.satisfied, [&](Predicate value, Word satisfied) {
+                        reached({s.passed + 1, present, satisfied, counted(s.count + 1)}, member(ready(s), d.name, {}, value));
+                    });
                 });
             }
         }
@@ -323,21 +355,94 @@ void SchemaRules::Members::write_states() {
     }
 }
 
-// The formula, given whether a member is present.
-Predicate SchemaRules::Members::after(Predicate presence, Word name, bool present) {
+void SchemaRules::Members::find_members(Predicate formula, std::set<Predicate>& seen, std::set<Word>& out) const {
+    const PredicateGraph& graph = rules_.graph_;
+    if (!seen.insert(formula).second) return;
+    const PredicateKind kind = graph.kind(formula);
+    if (kind == PredicateKind::some_member || kind == PredicateKind::every_member) out.insert(graph.names(formula).names.at(0));
+    if (kind != PredicateKind::both && kind != PredicateKind::either) return;
+    for (Predicate part : graph.parts(formula)) find_members(part, seen, out);
+}
+
+// What a formula says about values of members, by name; of conditions that are each other's negation one.
+void SchemaRules::Members::find_conditions(Predicate formula, std::set<Predicate>& seen,
+                                           std::map<Word, std::vector<Predicate>>& out) const {
+    PredicateGraph& graph = rules_.graph_;
+    if (!seen.insert(formula).second) return;
+    const PredicateKind kind = graph.kind(formula);
+    if (kind == PredicateKind::some_member || kind == PredicateKind::every_member) {
+        const Predicate value = graph.value(formula);
+        if (value == graph.always() || value == graph.never()) return;
+        out[graph.names(formula).names.at(0)].push_back(std::min(value, graph.negation(value)));
+    } else if (kind == PredicateKind::both || kind == PredicateKind::either) {
+        for (std::size_t i = 0; i < graph.parts(formula).size(); ++i) find_conditions(graph.parts(formula)[i], seen, out);
+    }
+}
+
+// The kinds of values on which the formula depends.
+void SchemaRules::Members::find_kinds() {
+    PredicateGraph& graph = rules_.graph_;
+    std::set<Predicate> seen;
+    std::map<Word, std::vector<Predicate>> conditions;
+    find_conditions(presence_, seen, conditions);
+    if (conditions.empty()) return;
+    for (Declared& d : declared_) {
+        const auto found = conditions.find(d.name);
+        if (found == conditions.end()) continue;
+        d.conditions = std::move(found->second);
+        sort_unique(d.conditions);
+        d.kinds = {{d.value, {}}};
+        for (Predicate condition : d.conditions) {
+            stop_if_cancelled();
+            const Predicate others = graph.negation(condition);
+            for (std::size_t k = 0, n = d.kinds.size(); k < n; ++k) {
+                const Predicate with = graph.both(d.kinds[k].first, condition), without = graph.both(d.kinds[k].first, others);
+                const bool can = !rules_.values_.surely_empty(with), can_not = !rules_.values_.surely_empty(without);
+                if (can && can_not) {
+                    d.kinds.push_back({without, d.kinds[k].second});
+                    d.kinds.back().second.push_back(0);
+                }
+                if (can || can_not) d.kinds[k].first = can ? with : without;
+                d.kinds[k].second.push_back(can);
+            }
+            if (d.kinds.size() > kMaxKinds)
+                throw LimitExceeded("conditions on one member tell more than " + readable(kMaxKinds) +
+                                    " kinds of values apart, the limit");
+        }
+    }
+}
+
+Predicate SchemaRules::Members::after_leaf(Predicate leaf, std::size_t member, Word kind) {
+    PredicateGraph& graph = rules_.graph_;
+    const Declared& d = declared_[member];
+    if (!graph.names(leaf).is_one(d.name)) return leaf;
+    const Predicate value = graph.value(leaf);
+    const bool some = graph.kind(leaf) == PredicateKind::some_member;
+    if (kind == kAbsent) return some ? graph.never() : graph.always();
+    if (value == graph.always() || value == graph.never()) return value;
+    const Predicate condition = std::min(value, graph.negation(value));
+    const auto at = std::lower_bound(d.conditions.begin(), d.conditions.end(), condition) - d.conditions.begin();
+    const bool holds = d.kinds[static_cast<std::size_t>(kind)].second[static_cast<std::size_t>(at)] != 0;
+    return holds == (value == condition) ? graph.always() : graph.never();
+}
+
+Predicate SchemaRules::Members::after(Predicate presence, std::size_t member, Word kind) {
     PredicateGraph& graph = rules_.graph_;
     switch (graph.kind(presence)) {
         case PredicateKind::some_member:
         case PredicateKind::every_member:
-            if (!graph.names(presence).is_one(name)) return presence;
-            return (graph.kind(presence) == PredicateKind::some_member) == present ? graph.always() : graph.never();
+            return after_leaf(presence, member, kind);
         case PredicateKind::both:
         case PredicateKind::either: {
-            if (const auto cached = after_.find({presence, name, present}); cached != after_.end()) return cached->second;
+            const std::tuple key(presence, static_cast<Word>(member), kind);
+            if (const auto cached = after_.find(key); cached != after_.end()) return cached->second;
             std::vector<Predicate> parts(graph.parts(presence).begin(), graph.parts(presence).end());
-            for (Predicate& part : parts) part = after(part, name, present);
-            return after_[{presence, name, present}] =
-                       graph.kind(presence) == PredicateKind::both ? graph.both(parts) : graph.either(parts);
+            n_steps_ += parts.size();
+            if (n_steps_ > 2 * kMaxFormulaSteps)
+                throw LimitExceeded("what is left of oneOf, anyOf, not and if after each member takes more than " +
+                                    readable(kMaxFormulaSteps) + " steps, the limit");
+            for (Predicate& part : parts) part = after(part, member, kind);
+            return after_[key] = graph.kind(presence) == PredicateKind::both ? graph.both(parts) : graph.either(parts);
         }
         default:
             return presence;
@@ -359,7 +464,7 @@ bool SchemaRules::Members::accepts(const State& s) {
     const bool any_order = rules_.layout_.any_order;
     const auto is_open = [&] { return presence != rules_.graph_.always() && presence != rules_.graph_.never(); };
     for (std::size_t i = any_order ? 0 : static_cast<std::size_t>(s.passed); i < declared_.size() && is_open(); ++i)
-        if (!any_order || !(s.passed >> i & 1)) presence = after(presence, declared_[i].name, false);
+        if (!any_order || !(s.passed >> i & 1)) presence = after(presence, i, kAbsent);
     return presence == rules_.graph_.always();
 }
 

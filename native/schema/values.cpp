@@ -262,12 +262,25 @@ bool SchemaValues::contains(const NameSet& set, Word name) {
     return listed != set.all_but;
 }
 
+Word SchemaValues::about(Predicate atom) {
+    while (about_.size() <= static_cast<std::size_t>(atom.v)) {
+        const Predicate next{static_cast<Word>(about_.size())};
+        const PredicateKind kind = graph_.kind(next);
+        const bool of_members = kind == PredicateKind::some_member || kind == PredicateKind::every_member;
+        about_.push_back(!of_members ? kNoMember : graph_.names(next).is_one() ? graph_.names(next).names[0] : kSeveral);
+    }
+    return about_[static_cast<std::size_t>(atom.v)];
+}
+
 Predicate SchemaValues::member_value(std::span<const Predicate> atoms, Word name) {
     said_.clear();
+    n_looks_ += atoms.size();
     for (Predicate atom : atoms) {
+        const Word of = about(atom);
+        if (of == name) said_.push_back(graph_.value(atom));
+        if (of != kSeveral) continue;
         const PredicateKind kind = graph_.kind(atom);
         if (kind == PredicateKind::every_member && contains(graph_.names(atom), name)) said_.push_back(graph_.value(atom));
-        if (kind == PredicateKind::some_member && graph_.names(atom).is_one(name)) said_.push_back(graph_.value(atom));
     }
     return graph_.both(said_);
 }
@@ -282,9 +295,8 @@ Predicate SchemaValues::item_value(std::span<const Predicate> atoms, Word index)
 }
 
 bool SchemaValues::is_required(std::span<const Predicate> atoms, Word name) {
-    return std::any_of(atoms.begin(), atoms.end(), [&](Predicate atom) {
-        return graph_.kind(atom) == PredicateKind::some_member && graph_.names(atom).is_one(name);
-    });
+    return std::any_of(atoms.begin(), atoms.end(),
+                       [&](Predicate atom) { return about(atom) == name && graph_.kind(atom) == PredicateKind::some_member; });
 }
 
 // The least and the greatest number of items or members that atoms allow.

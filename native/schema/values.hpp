@@ -17,6 +17,7 @@
 #include <array>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -51,7 +52,8 @@ public:
     std::optional<Language> small_language_of(const StringSet& set);
     // A language of plain numbers, or kAllNumbers.
     Language numbers(Predicate p);
-    // Each case is atoms that all hold, ascending; formulas of presence are among them. Of arrays or of objects.
+    // Each case is atoms that all hold, ascending; formulas of presence are among them, and formulas about single members where these
+    // would be too many cases. Of arrays or of objects.
     std::vector<std::vector<Predicate>> cases(Predicate p, TypeSet type);
     // Whether it is certainly true of no value; a cheap check that may miss some.
     bool surely_empty(Predicate p) { return surely_empty(p, 0); }
@@ -75,14 +77,18 @@ private:
     bool conflict(std::span<const Predicate> atoms, int depth);
     void solve(Atoms atoms, Atoms clauses, std::vector<Atoms>& out);
     bool add(Predicate p, Atoms& atoms, Atoms& clauses);
-    // In schema/cases.cpp, as are the two above.
+    bool propagate(Atoms& atoms, Atoms& clauses);
+    bool keep_whole(Atoms atoms, Atoms clauses, std::vector<Atoms>& out);
+    bool is_about_members(Predicate p, std::set<Predicate>& seen, Atoms& orders);
+    Predicate without_order(Predicate p, std::map<Predicate, Predicate>& plain);
+    // In schema/cases.cpp, as are those above.
     struct Conditions {
         std::size_t n_clauses = 0, last_clause = 0;
         Atoms values;
     };
     bool by_listed_names(Atoms& atoms);
     void add_order(Predicate option, Atoms& atoms);
-    bool is_about_one(Predicate p) const;
+    bool is_about_one(Predicate p) { return about(p) >= 0; }
     Predicate joined(std::span<const Predicate> options);
     void conditions_in(Predicate p, std::size_t clause, std::map<Word, Conditions>& out);
     Atoms kinds_of_a_member(std::span<const Predicate> atoms, const Atoms& clauses);
@@ -93,6 +99,9 @@ private:
     bool is_always(Predicate p);
     bool implied(std::span<const Predicate> atoms, Predicate p);
     bool refuted(std::span<const Predicate> atoms, Predicate p);
+    // The name of the only member that an atom is about, or one of the two.
+    static constexpr Word kNoMember = -1, kSeveral = -2;
+    Word about(Predicate atom);
     bool is_required(std::span<const Predicate> atoms, Word name);
     std::pair<Word, Word> length_of(std::span<const Predicate> atoms, PredicateGraph::Kind kind);
 
@@ -122,8 +131,9 @@ private:
     static constexpr std::size_t kOfNone = static_cast<std::size_t>(-1);
     std::size_t depends_ = kOfNone;  // the first active one on which the current result depends
     std::size_t n_recomputed_ = 0;
-    std::size_t n_solved_ = 0;
-    std::vector<Word> split_;  // members that solve() has split by their kinds of values
+    std::size_t n_solved_ = 0, n_looks_ = 0;  // at atoms
+    std::vector<Word> about_;                 // per predicate
+    std::vector<Word> split_;                 // members that solve() has split by their kinds of values
 };
 
 }  // namespace psc
