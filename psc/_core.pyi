@@ -310,6 +310,17 @@ class RulePrograms:
         """
 
     @property
+    def has_unique(self) -> bool:
+        """
+        Whether the items of arrays must differ in some of them, which the words do not say.
+        """
+
+    def cut_unique(self, first_call: int) -> tuple[RulePrograms, list[RulePrograms], list[RulePrograms], list[int]]:
+        """
+        The rules of a frame, of arrays whose items must differ, and of these items, see native/rules/unique_rules.hpp; and of how many characters beginnings of items of each array, then of each item, may be to have few ends, or -1.
+        """
+
+    @property
     def has_counted(self) -> bool:
         """Whether a text is counted in some of them."""
 
@@ -555,12 +566,13 @@ class Machine:
         """Lexed `any`, over terminals whose automaton is made as it is visited."""
 
     @staticmethod
-    def linked(frame: Machine, parts: Sequence[LinkedPart], most_tokens: Sequence[int], vocabulary: VocabularyIndex, cache_limit: int, spent_ends: Sequence[bool] = []) -> Machine:
+    def linked(frame: Machine, parts: Sequence[LinkedPart], most_tokens: Sequence[int], vocabulary: VocabularyIndex, cache_limit: int, spent_ends: Sequence[bool] = [], roles: Sequence[int] = [], runs_out_at: Sequence[int] = []) -> Machine:
         """
         Several as one: a frame's, in whose grammar the call of part i stands where a text of parts[i] does, each of which ends with
         the end of a part; parts may call parts. Once most_tokens[i] tokens have had bytes in a text of part i, it ends before the
         next one if it can; -1 is any number. With spent_ends[i] it may then end with its second end, too. `vocabulary` has no
-        boundaries, and those of the others are made of it.
+        boundaries, and those of the others are made of it. Each of the first parts may have a role: 0 is text, 1 an
+        array whose items must differ, 2 such an item; and of how many characters a beginning of an item may be to have few ends, or -1.
         """
 
     @property
@@ -1224,9 +1236,9 @@ def in_order_of_tags(text: str) -> str | None:
     The text of a structural tag with its tags in one order, see native/schema/order_of_tags.hpp; None where that cannot be told.
     """
 
-def schema_grammar(schema: str, strict: bool, assert_format: bool, lenient: bool, any_order: bool, any_whitespace: bool, max_whitespace: int | None, max_digits: int | None, plain_integers: bool, indent: int | None, item_separator: str, key_separator: str, resolver: Callable[[str], str | None] | None, excludes: Sequence[str] = [], parameters: ParameterStyle | None = None) -> SchemaGrammar:
+def schema_grammar(schema: str, strict: bool, assert_format: bool, lenient: bool, any_order: bool, any_whitespace: bool, max_whitespace: int | None, max_digits: int | None, plain_integers: bool, indent: int | None, item_separator: str, key_separator: str, resolver: Callable[[str], str | None] | None, excludes: Sequence[str] = [], parameters: ParameterStyle | None = None, unique_items: bool = False) -> SchemaGrammar:
     """
-    The rules of a schema's text; see native/schema/json_schema.hpp. None is no limit of white space or digits, and no indentation.
+    The rules of a schema's text; see native/schema/json_schema.hpp. None is no limit of white space or digits, and no indentation. unique_items: say which items must differ where rules cannot (RulePrograms.has_unique).
     """
 
 def part_without_value(schema: str, strict: bool, assert_format: bool, only_objects: bool, resolver: Callable[[str], str | None] | None) -> NoValue | None:

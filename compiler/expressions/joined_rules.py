@@ -130,6 +130,16 @@ def has_lexers(part: Part) -> bool:
     return joined is not None and joined.has_lexers
 
 
+def has_unique(part: Part) -> bool:
+    """Whether rules say that items of an array differ, which only matchers of linked machines know; as far as they were read."""
+    if not isinstance(part, RuleSet):
+        return False
+    joined = joined_rules(part)
+    if joined is not None:
+        return any(map(has_unique, joined.parts.values()))
+    return isinstance(part.rules, NativeRules) and part.rules.native.has_unique
+
+
 def rule_set(part: Part) -> RuleSet:
     """The rules of a part that has no lexer, read now if need be. Raises GrammarError."""
     assert not isinstance(part, LexedPart)

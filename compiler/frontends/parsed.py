@@ -15,7 +15,7 @@ from psc.compiler.cfg.grammar import Cfg
 from psc.compiler.cfg.lowering import LoweredRules, require_productions
 from psc.compiler.expressions import rule_sets
 from psc.compiler.expressions.expression import RuleSet
-from psc.compiler.expressions.joined_rules import LexedPart, Part, has_lexers, joined_rules
+from psc.compiler.expressions.joined_rules import LexedPart, Part, has_lexers, has_unique, joined_rules
 from psc.compiler.expressions.token_budgets import has_budgets
 from psc.compiler.expressions.words import NativeRules
 from psc.compiler.frontends.tables import CfgTables, GrammarTables, RulesTables
@@ -69,8 +69,13 @@ class ParsedGrammar(ABC):
         return None
 
     @property
+    def has_unique(self) -> bool:
+        """Whether items of an array must differ, which only matchers of linked machines know."""
+        return False
+
+    @property
     def needs_linking(self) -> bool:
-        """Whether the grammar cannot be a machine of its own: it counts tokens, or a part of it has a lexer."""
+        """Whether the grammar cannot be a machine of its own: it counts tokens, items must differ, or a part of it has a lexer."""
         return False
 
     @property
@@ -171,13 +176,17 @@ class ParsedRules(ParsedGrammar):
     def has_lexer(self) -> bool:
         return has_lexers(self.rules)
 
+    @cached_property
+    def has_unique(self) -> bool:
+        return has_unique(self.rules)
+
     @property
     def linked_rules(self) -> RuleSet | None:
-        return self.rules if joined_rules(self.rules) is not None or self.counts_tokens else None
+        return self.rules if joined_rules(self.rules) is not None or self.counts_tokens or self.has_unique else None
 
     @property
     def needs_linking(self) -> bool:
-        return self.counts_tokens or self.has_lexer
+        return self.counts_tokens or self.has_lexer or self.has_unique
 
     @property
     def can_be_pickled(self) -> bool:
@@ -197,6 +206,12 @@ class ParsedRules(ParsedGrammar):
                 f"{self.source_name}: max_tokens: tokens are counted by grammars that GrammarCompiler builds just in time, not by "
                 "artifacts; compile the grammar where it is served"
             )
+        if self.has_unique:
+            raise GrammarError(
+                f"{self.source_name}: uniqueItems over strings: what came already is known by grammars that GrammarCompiler builds "
+                "just in time, not by artifacts and printed grammars; compile the schema where it is served, or leave it out with "
+                "lenient=True"
+            )
         require_productions(self.rules)
 
     def tables(self) -> RulesTables:
@@ -205,7 +220,7 @@ class ParsedRules(ParsedGrammar):
 
     def ebnf(self) -> str | None:
         joined = joined_rules(self.rules)
-        if self.has_lexer or (joined is not None and joined.counts_tokens):
+        if self.has_lexer or self.has_unique or (joined is not None and joined.counts_tokens):
             return None
         return rule_sets.to_ebnf(self.rules if self.rules.root == "root" else rule_sets.union([self.rules]))
 

@@ -100,7 +100,8 @@ class _JsonSchema(FrontEnd):
         from psc.compiler.frontends.json_schema.front_end import rules_of
         from psc.compiler.frontends.json_schema.settings import SchemaSettings
 
-        return rules_of(text, SchemaSettings.among(options.settings), "<JSON schema>" if origin == UNNAMED else origin)
+        origin = "<JSON schema>" if origin == UNNAMED else origin
+        return rules_of(text, SchemaSettings.among(options.settings), origin, unique_items=True)
 
     def settings_of(self, text: str) -> Settings:
         from psc.compiler.frontends.json_schema.settings import SchemaSettings

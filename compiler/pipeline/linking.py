@@ -14,25 +14,33 @@ Cost: for a cached part, a lookup; for the frame, as for any grammar.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Sequence as Many
+from dataclasses import dataclass, field, replace
 from typing import Final
 
-from psc._core import Machine
+from psc._core import Machine, RulePrograms
 from psc.compiler.cfg.lowering import LoweredRules
 from psc.compiler.cfg.normal_form import dead_error
 from psc.compiler.expressions.expression import EMPTY, Choice, Expression, Reference, RuleSet, Sequence
 from psc.compiler.expressions.fold import referred_to
-from psc.compiler.expressions.joined_rules import Part, joined, most_tokens_of, rule_set
+from psc.compiler.expressions.joined_rules import Part, has_unique, joined, joined_rules, most_tokens_of, rule_set
 from psc.compiler.expressions.token_budgets import CountedRule, CutRules, cut_at_budgets, needed
+from psc.compiler.expressions.words import NativeRules, native_rules
 from psc.compiler.frontends.tables import GrammarTables, RulesTables
 from psc.compiler.pipeline.part_cache import PartCache, PartMachine
-from psc.compiler.pipeline.part_ends import END, MAX_PARTS, SPENT, call, without_boundaries
+from psc.compiler.pipeline.part_ends import END, MAX_PARTS, SPENT, call, rules_with_end, without_boundaries
 from psc.compiler.terminals.python_pattern import python_pattern
-from psc.errors import ResourceLimitError
+from psc.errors import GrammarError, ResourceLimitError
 from psc.support.cached_property import cached_property
 
 _ROOT: Final = "linked root"
+_WHOLE: Final = "whole"
+_TEXT: Final = 0
+_ARRAY: Final = 1
+_ITEM: Final = 2
+"""Roles of parts, see Machine.linked."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +84,11 @@ class LinkPlan:
             calls[name] = Choice((call(number), EMPTY)) if is_free_text else call(number)
         return calls
 
+    @cached_property
+    def has_unique(self) -> bool:
+        """Whether the items of some arrays must differ: these arrays, and the items, are parts too."""
+        return any(map(has_unique, self.inner.values()))
+
     def rules(self, start: str, spent: str | None = None) -> tuple[RuleSet, bool]:
         """The rules of the frame or of a counted rule with its end, and whether they call parts.
 
@@ -106,6 +119,8 @@ def plan_links(rules: RuleSet, *, worth: Callable[[Part], bool] | None = None) -
         GrammarError: a rule with a budget may begin with itself, the whole matches no text, or a part that gets no machine is
             malformed. ResourceLimitError: there are too many.
     """
+    if joined_rules(rules) is None and has_unique(rules):
+        rules = joined({}, {_WHOLE: rules}, _WHOLE, source=rules.source, source_name=rules.source_name)
     cut = cut_at_budgets(rules)
     if cut.dead_end is not None:
         raise dead_error(*cut.dead_end, rules.source_name, rules.lines, rules.source)
@@ -114,7 +129,7 @@ def plan_links(rules: RuleSet, *, worth: Callable[[Part], bool] | None = None) -
     inner = {name: rule_set(part) for name, part in cut.parts.items() if name not in parts}
     counted = {name: rule for name, rule in cut.calls.items() if name in reached}
     plan = LinkPlan(rules.source_name, cut.root, cut.outer, inner, parts, counted)
-    if (not plan.n_calls and not cut.n_left_out) or (plan.n_calls > MAX_PARTS and not counted):
+    if not plan.has_unique and ((not plan.n_calls and not cut.n_left_out) or (plan.n_calls > MAX_PARTS and not counted)):
         return None
     if plan.n_calls > MAX_PARTS:
         raise ResourceLimitError(
@@ -147,16 +162,72 @@ def link(plan: LinkPlan, cache: PartCache, cache_limit: int) -> Linked:
     Raises:
         GrammarError: a rule is malformed, matches no text, or exceeds a limit.
     """
+    whole, _ = plan.rules(plan.root)
+    counted = [plan.rules(rule.body, rule.spent) for rule in plan.counted.values()]
+    cuts = [_cut_unique(whole, plan.n_calls)]
+    for rules, _ in counted:
+        cuts.append(_cut_unique(rules, plan.n_calls + sum(cut.n_calls for cut in cuts)))
+    n_calls = plan.n_calls + sum(cut.n_calls for cut in cuts)
+    if n_calls > MAX_PARTS:
+        raise ResourceLimitError(
+            f"{plan.source_name}: {n_calls:,} schemas, rules with max_tokens, arrays with uniqueItems and their items; the limit "
+            f"is {MAX_PARTS:,}"
+        )
     parts = cache.find(plan.parts.values())
-    rules, _ = plan.rules(plan.root)
-    frame = RulesTables(LoweredRules(rules))
-    machine = cache.frame(frame, plan.n_calls)
-    for rule in plan.counted.values():
-        rules, has_calls = plan.rules(rule.body, rule.spent)
-        parts.append(cache.part(RulesTables(LoweredRules(rules)), plan.n_calls if has_calls else 0))
+    frame = RulesTables(LoweredRules(cuts[0].frame))
+    machine = cache.frame(frame, n_calls)
+    for cut, (_, has_calls) in zip(cuts[1:], counted, strict=True):
+        parts.append(cache.part(RulesTables(LoweredRules(cut.frame)), n_calls if has_calls or cut.n_calls else 0))
+    roles = [_TEXT] * len(parts)
+    runs_out_at = [-1] * len(parts)
+    for cut in cuts:
+        parts += [cache.part(RulesTables(LoweredRules(rules_with_end(array))), n_calls) for array in cut.arrays]
+        parts += cache.find(cut.items)
+        roles += [_ARRAY] * len(cut.arrays) + [_ITEM] * len(cut.items)
+        runs_out_at += cut.runs_out_at
     native = [part.native for part in parts]
-    linked = Machine.linked(machine, native, plan.max_tokens, cache.index, cache_limit, plan.spent_ends)
+    n_more = n_calls - plan.n_calls
+    most_tokens, spent_ends = plan.max_tokens + [-1] * n_more, plan.spent_ends + [False] * n_more
+    linked = Machine.linked(machine, native, most_tokens, cache.index, cache_limit, spent_ends, roles, runs_out_at)
     return Linked(linked, frame, tuple(parts))
+
+
+@dataclass(frozen=True)
+class _Cut:
+    """Rules whose arrays of items that must differ are parts, see native/rules/unique_rules.hpp."""
+
+    frame: RuleSet
+    arrays: Many[RuleSet] = ()
+    items: Many[RuleSet] = ()
+    runs_out_at: list[int] = field(default_factory=list)
+    """Of how many characters a beginning of an item of each array, then of each item, may be to have few ends; -1: none has."""
+
+    @property
+    def n_calls(self) -> int:
+        return len(self.arrays) + len(self.items)
+
+
+def _cut_unique(rules: RuleSet, first_call: int) -> _Cut:
+    native = native_rules(rules.rules, rules.root)
+    if not native.has_unique:
+        return _Cut(rules)
+    frame, arrays, items, runs_out_at = native.cut_unique(first_call)
+
+    def part(programs: RulePrograms) -> RuleSet:
+        digest = hashlib.sha256(programs.words.tobytes() + programs.offsets.tobytes()).hexdigest()
+        return RuleSet(NativeRules(programs), programs.root_name, digest, rules.source_name, {}, language="part of a schema")
+
+    whole = replace(rules, rules=NativeRules(frame), if_empty=lambda: _error_of(rules))
+    return _Cut(whole, [part(p) for p in arrays], [part(p) for p in items], runs_out_at)
+
+
+def _error_of(rules: RuleSet) -> GrammarError:
+    """Why uncut rules match no text."""
+    try:
+        LoweredRules(rules)
+    except GrammarError as e:
+        return e
+    raise AssertionError("cut rules match no text, and the uncut ones do")
 
 
 def _reached(cut: CutRules) -> set[str]:

@@ -97,6 +97,7 @@ inline constexpr Limit kLimits[] = {
     {"JSON Schema", "schema_item_schemas", 100'000, "schemas of an array's items"},
     {"JSON Schema", "schema_array_states", 20'000, "states of an array"},
     {"JSON Schema", "schema_unique_values", 1'000, "values of an array with `uniqueItems`", "", "refused as not enforced"},
+    {"JSON Schema", "unique_items", 1'000, "items of an array with `uniqueItems` whose values are not listed", "their text"},
     {"JSON Schema", "text_states", 40'000, "states of a pattern, format or range of numbers"},
     {"JSON Schema", "text_set_states", 4'000'000, "states of a set of strings"},
     {"JSON Schema", "counted_text_states", 1'000'000,

@@ -10,6 +10,7 @@ namespace psc {
 
 namespace {
 constexpr std::size_t kMaxContexts = 1 << 16;
+constexpr std::size_t kMaxBytesOfOnePosition = std::size_t{64} << 20;  // rows that are of one position alone
 }  // namespace
 
 LinkedMachine::LinkedMachine(std::shared_ptr<Engine> frame, std::vector<Call> calls, std::shared_ptr<VocabularyIndex> index,
@@ -23,7 +24,7 @@ LinkedMachine::LinkedMachine(std::shared_ptr<Engine> frame, std::vector<Call> ca
         if (machine->has_symbols()) speak_of_tokens_.push_back(machine);
     };
     look_at(frame_);
-    for (const auto& [part, max_tokens, has_spent_end] : calls_) {
+    for (const auto& [part, max_tokens, has_spent_end, role, runs_out_at] : calls_) {
         if (!part || (part->index() && part->index() != index_))
             throw std::invalid_argument("the parts of a grammar are of its vocabulary");
         if (max_tokens < 1) throw std::invalid_argument("a part has one token at least");
@@ -52,6 +53,15 @@ bool LinkedMachine::is_broken() const {
 bool LinkedMachine::has_symbol(TokenId token) const {
     return std::any_of(speak_of_tokens_.begin(), speak_of_tokens_.end(),
                        [&](const std::shared_ptr<Engine>& machine) { return machine->has_symbol(token); });
+}
+
+const RepeatingTokens& LinkedMachine::repeating_tokens() {
+    const PatientLock lock(lock_);
+    if (!repeating_tokens_) {
+        before_long_work();
+        repeating_tokens_ = std::make_unique<const RepeatingTokens>(*index_);
+    }
+    return *repeating_tokens_;
 }
 
 bool LinkedMachine::may_call(Word part) const {
@@ -99,7 +109,10 @@ LinkedMachine::LinkedRow LinkedMachine::add(RowCache& cache, const std::shared_p
     Built& built = current(cache, of, key.part);
     if (const Word beyond = vocabulary_.size & 31) words[n_words() - 1] &= (1u << beyond) - 1;
     row.row = built.rows.add(words);
-    if (key.context >= -1) built.linked_rows.insert_or_assign(key, row);  // others are of one position alone
+    if (key.context >= -1)
+        built.linked_rows.insert_or_assign(key, row);
+    else if (built.bytes_of_one_position += n_words() * sizeof(std::uint32_t); built.bytes_of_one_position > kMaxBytesOfOnePosition)
+        retire(cache);  // nobody looks these rows up again
     limit(cache);
     return row;
 }

@@ -29,6 +29,7 @@
 
 #include "linked/budget.hpp"
 #include "linked/part.hpp"
+#include "linked/unique_items.hpp"
 #include "machine/engine.hpp"
 #include "text/token_symbols.hpp"
 #include "vocabulary/index.hpp"
@@ -37,11 +38,15 @@ namespace psc {
 
 class LinkedMachine final : public Machine {
 public:
+    // What a part is to linked/unique_items.hpp: some text; an array whose items must differ; such an item, a string.
+    enum class Role : std::uint8_t { text, unique_array, unique_item };
     // A part, how many tokens may have bytes in its text, 1 at least, and whether it has a second end for when these are exhausted.
     struct Call {
         std::shared_ptr<LinkedPart> part;
         Word max_tokens;
         bool has_spent_end = false;
+        Role role = Role::text;
+        Word runs_out_at = UniqueWalk::kNever;  // of an item, or the least of an array's items
     };
     // `index`: the vocabulary, with no boundary tokens. The others have its tokens, no stop tokens, and boundary tokens after these.
     LinkedMachine(std::shared_ptr<Engine> frame, std::vector<Call> calls, std::shared_ptr<VocabularyIndex> index,
@@ -56,6 +61,12 @@ public:
         return part == kFrame ? Budget::kAnyNumber : calls_[static_cast<std::size_t>(part)].max_tokens;
     }
     bool has_spent_end(Word part) const { return part != kFrame && calls_[static_cast<std::size_t>(part)].has_spent_end; }
+    Role role(Word part) const { return part == kFrame ? Role::text : calls_[static_cast<std::size_t>(part)].role; }
+    Word runs_out_at(Word part) const {
+        return part == kFrame ? UniqueWalk::kNever : calls_[static_cast<std::size_t>(part)].runs_out_at;
+    }
+    // Only where items must differ.
+    const RepeatingTokens& repeating_tokens();
     // Whether a part, or the frame, may call others.
     bool may_call(Word part) const;
     Word n_parts() const { return static_cast<Word>(calls_.size()); }
@@ -110,6 +121,7 @@ private:
         // Of the rows of these caches: when an engine begins an empty one, what is cached of its rows is dropped.
         std::vector<std::shared_ptr<RowCache>> of;
         std::unordered_map<RowKey, LinkedRow, Hash> linked_rows;
+        std::size_t bytes_of_one_position = 0;  // of rows that were added and are not among these; at most
     };
     std::shared_ptr<RowCache> new_cache() const override { return std::make_shared<Built>(vocabulary_.size); }
     Built& current(RowCache& cache, const std::shared_ptr<RowCache>& of, Word part);
@@ -117,7 +129,8 @@ private:
     std::shared_ptr<Engine> frame_;
     std::vector<Call> calls_;
     std::shared_ptr<VocabularyIndex> index_;
-    std::vector<std::shared_ptr<Engine>> speak_of_tokens_;  // of the frame and the parts those that do
+    std::vector<std::shared_ptr<Engine>> speak_of_tokens_;     // of the frame and the parts those that do
+    std::unique_ptr<const RepeatingTokens> repeating_tokens_;  // made when first needed
     std::unordered_map<std::vector<Word>, Word, Hash> contexts_;
     Word next_context_ = 0;
 };

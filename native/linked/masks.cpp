@@ -66,10 +66,15 @@ MaskRow LinkedMatcher::mask_row() {
 
 // The row with what the stop tokens are here.
 MaskRow LinkedMatcher::with_stops(MaskRow row, bool complete) {
-    return stops_.put_into(row, *base_, *cache_, complete, [&](TokenId token) { return !as_itself(token).empty(); });
+    return stops_.put_into(row, *base_, *cache_, complete,
+                           [&](TokenId token) { return !as_itself(token, copies(top_->positions)).empty(); });
 }
 
-LinkedMachine::LinkedRow LinkedMatcher::linked_row(const Position& position) {
+LinkedMachine::LinkedRow LinkedMatcher::linked_row(Position& position) {
+    return position.unique ? unique_row(position) : shared_row(position);
+}
+
+LinkedMachine::LinkedRow LinkedMatcher::shared_row(const Position& position) {
     const MaskRow inner = position.matcher->mask_row();
     const auto& of = position.matcher->shared_cache();
     const bool exhausted = position.budget.is_exhausted(now());

@@ -132,7 +132,7 @@ void LinkedMatcher::add_called(const Position& position, Positions& out) {
             if (position.budget.is_counted()) back->position.budget.set_ends(ends_of(back->position));
             within.matcher->rollback(1);
             const Budget budget(back->position.budget, now(), linked().max_tokens(part), linked().has_spent_end(part));
-            out.push_back({std::move(back), part, begin_part(part), budget, budget.has_limit()});
+            out.push_back({std::move(back), part, begin_part(part), budget, budget.has_limit(), begun_state(part)});
             if (out.size() > kMaxPositions) throw LimitExceeded("positions of a text in linked grammars", kMaxPositions);
         }
         within.matcher->rollback(1);
@@ -141,8 +141,10 @@ void LinkedMatcher::add_called(const Position& position, Positions& out) {
 
 void LinkedMatcher::add_ended(const Position& position, bool starts, Positions& out) {
     if (!position.caller || position.is_fresh) return;
-    if (can_read(*position.matcher, kSpelledEnd) || (starts && position.budget.is_exhausted(now()) && can_end_spent(position)))
-        out.push_back(position.caller->position.copy());
+    if (can_read(*position.matcher, kSpelledEnd) || (starts && position.budget.is_exhausted(now()) && can_end_spent(position))) {
+        Position after = position.caller->position.copy();
+        if (!position.is_unique_item() || end_item(position, after)) out.push_back(std::move(after));
+    }
 }
 
 void LinkedMatcher::add_crossed(const Position& position, bool starts, Positions& out) {
@@ -198,8 +200,9 @@ LinkedMatcher::Position* LinkedMatcher::Distinct::add(Position position) {
     if (contexts_.empty()) contexts_.push_back(matcher_.context_of(positions_[0]));
     const Word context = matcher_.context_of(position);
     for (std::size_t i = 0; i < positions_.size();) {
-        if (contexts_[i] == context && positions_[i].budget.has_as_many_left(position.budget, matcher_.now())) return nullptr;
-        if (contexts_[i] == context && position.budget.has_as_many_left(positions_[i].budget, matcher_.now())) {
+        const bool same = contexts_[i] == context && same_values(positions_[i], position);
+        if (same && positions_[i].budget.has_as_many_left(position.budget, matcher_.now())) return nullptr;
+        if (same && position.budget.has_as_many_left(positions_[i].budget, matcher_.now())) {
             positions_.erase(positions_.begin() + static_cast<std::ptrdiff_t>(i));
             contexts_.erase(contexts_.begin() + static_cast<std::ptrdiff_t>(i));
             continue;
@@ -231,7 +234,7 @@ void LinkedMatcher::read_across(const Position& position, Bytes bytes, bool toke
 bool LinkedMatcher::read_on(Position& position, Bytes bytes, bool starts) const {
     if ((starts && must_leave(position)) || !position.matcher->accept_bytes(bytes)) return false;
     position.is_fresh = false;
-    return true;
+    return !position.is_unique_item() || read_item(position, bytes);
 }
 
 LinkedMatcher::Positions LinkedMatcher::read(Bytes bytes, bool token, bool& crossed) {
@@ -251,7 +254,8 @@ bool LinkedMatcher::accept_bytes(Bytes bytes, bool token) {
     bool crossed = false;
     Positions after = read(bytes, token, crossed);
     if (after.empty()) return false;
-    if (!crossed && after.size() == 1 && top_->positions.size() == 1 && !after[0].budget.is_counted()) {
+    if (!crossed && after.size() == 1 && top_->positions.size() == 1 && !after[0].budget.is_counted() &&
+        !after[0].is_unique_item()) {
         Stage& stage = own();
         stage.positions[0].matcher->accept_bytes(bytes);
         ++stage.n_steps;
@@ -259,6 +263,7 @@ bool LinkedMatcher::accept_bytes(Bytes bytes, bool token) {
         row_ = {};
         return true;
     }
+    if (too_many_values(after)) throw LimitExceeded("items of an array with uniqueItems", kMaxUniqueItems);
     push(std::move(after), false, token);
     return true;
 }
@@ -286,8 +291,7 @@ std::size_t LinkedMatcher::accept_prefix(Bytes bytes) {
 }
 
 // The positions after a token that the grammar requests as such. Each machine has its own symbols.
-LinkedMatcher::Positions LinkedMatcher::as_itself(TokenId token) {
-    Positions all = copies(top_->positions);
+LinkedMatcher::Positions LinkedMatcher::as_itself(TokenId token, Positions all) {
     close(all, true);
     std::erase_if(all, [&](Position& position) {
         const Word* symbols = position.matcher->machine()->vocabulary().symbols;
@@ -300,7 +304,8 @@ LinkedMatcher::Positions LinkedMatcher::as_itself(TokenId token) {
 bool LinkedMatcher::accept(TokenId token) {
     if (stopped() || token.v < 0 || token.v >= base_->vocabulary().size) return false;
     const bool stops = stops_.has(*base_, token);
-    if (!stops && row_ && !near_ && top_->positions.size() == 1 && !top_->positions[0].budget.is_counted()) {
+    if (!stops && row_ && !near_ && top_->positions.size() == 1 && !top_->positions[0].budget.is_counted() &&
+        !top_->positions[0].is_unique_item()) {
         Stage& stage = own();
         if (!stage.positions[0].matcher->accept(token)) return false;
         ++stage.n_steps;
@@ -308,7 +313,7 @@ bool LinkedMatcher::accept(TokenId token) {
         row_ = {};
         return true;
     }
-    Positions after = linked().speaks_of_tokens() ? as_itself(token) : Positions();
+    Positions after = linked().speaks_of_tokens() ? as_itself(token, copies(top_->positions)) : Positions();
     bool crossed = false;
     if (!stops && linked().tokens().is_text(token)) {
         const Bytes text = base_->vocabulary().text(token);
@@ -318,6 +323,7 @@ bool LinkedMatcher::accept(TokenId token) {
         drop_equals(after);
     }
     if (!after.empty()) {
+        if (too_many_values(after)) throw LimitExceeded("items of an array with uniqueItems", kMaxUniqueItems);
         push(std::move(after), false);
         top_->stopped = stops && !stops_.terminates_when_complete() && complete(top_->positions);
         return true;

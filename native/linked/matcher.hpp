@@ -75,8 +75,10 @@ private:
         std::unique_ptr<Matcher> matcher;
         Budget budget;          // whose surrounding one is the caller's
         bool is_fresh = false;  // nothing was read of this text, which is of a part that is not called for the empty one
+        std::shared_ptr<const UniqueState> unique = nullptr;  // of an array whose items must differ, or such an item
 
-        Position copy() const { return {caller, part, std::make_unique<Matcher>(*matcher), budget, is_fresh}; }
+        Position copy() const { return {caller, part, std::make_unique<Matcher>(*matcher), budget, is_fresh, unique}; }
+        bool is_unique_item() const { return unique && unique->is_item; }
     };
     // A position after the call that was read there.
     struct Return {
@@ -97,7 +99,8 @@ private:
     };
     using Bytes = std::span<const std::uint8_t>;
     // Positions of one text; bytes read after boundaries for one row.
-    static constexpr std::size_t kMaxPositions = limit("linked_positions"), kMaxRead = limit("boundary_bytes");
+    static constexpr std::size_t kMaxPositions = limit("linked_positions"), kMaxRead = limit("boundary_bytes"),
+                                 kMaxUniqueItems = limit("unique_items");
 
     std::unique_ptr<Matcher> begin_part(Word part) const;
     static Positions copies(const Positions& positions);
@@ -140,12 +143,25 @@ private:
     bool read_on(Position& position, Bytes bytes, bool starts) const;
     // All positions after them; `crossed`: whether any of them is behind a boundary. `token`: they are one token's.
     Positions read(Bytes bytes, bool token, bool& crossed);
-    Positions as_itself(TokenId token);
+    Positions as_itself(TokenId token, Positions from);
     MaskRow with_stops(MaskRow row, bool complete);
     bool accept_bytes(Bytes bytes, bool token);
     bool complete(const Positions& positions);
 
-    LinkedMachine::LinkedRow linked_row(const Position& position);
+    // Arrays whose items must differ: linked/unique_matcher.cpp.
+    static const UniqueValues* values_before(const Position& position);
+    std::shared_ptr<const UniqueState> begun_state(Word part) const;
+    static bool same_values(const Position& a, const Position& b);
+    static bool end_item(const Position& item, Position& array);
+    static bool too_many_values(const Positions& positions);
+    bool read_item(Position& position, Bytes bytes) const;
+    bool has_other_value(const Position& position) const;
+    bool can_read_token(const Position& position, TokenId token);
+    LinkedMachine::LinkedRow unique_row(Position& position);
+    static Position without_values(const Position& position);
+
+    LinkedMachine::LinkedRow linked_row(Position& position);
+    LinkedMachine::LinkedRow shared_row(const Position& position);
     LinkedMachine::LinkedRow own_row(const Position& position, MaskRow inner, Word context);
     static ByteSet first_bytes(const Positions& positions);
     // Sets the bits of the tokens that go over one of these boundaries, which are near a position, after a first byte.

@@ -9,6 +9,7 @@
 #include "rules/lowering.hpp"
 #include "rules/normal_form.hpp"
 #include "rules/text_search.hpp"
+#include "rules/unique_rules.hpp"
 #include "terminals/automaton.hpp"
 #include "terminals/nfa.hpp"
 #include "text/token_symbols.hpp"
@@ -193,7 +194,7 @@ static void bind_rule_programs(nb::module_& m) {
             "__init__",
             [](RulePrograms* self, Longs words, Longs offsets, std::vector<std::string> names, Word root,
                const Searches& searches) {
-                RulePrograms rules{to_vector(words), to_vector(offsets), {}, {root}, {}, {}};
+                RulePrograms rules{to_vector(words), to_vector(offsets), {}, {root}, {}, {}, {}};
                 for (const std::string& name : names) rules.names.push_back(name);
                 {
                     const WithoutInterpreterLock release;
@@ -231,6 +232,22 @@ static void bind_rule_programs(nb::module_& m) {
         .def_prop_ro(
             "has_free_order", [](const RulePrograms& r) { return !r.free_orders.empty(); },
             "Whether members come in any order in some of them, which the words do not say.")
+        .def_prop_ro(
+            "has_unique", [](const RulePrograms& r) { return !r.unique.empty(); },
+            "Whether the items of arrays must differ in some of them, which the words do not say.")
+        .def(
+            "cut_unique",
+            [](const RulePrograms& rules, Word first_call) {
+                CutUniqueRules cut;
+                {
+                    const WithoutInterpreterLock release;
+                    cut = cut_unique_rules(rules, first_call);
+                }
+                return std::tuple(std::move(cut.frame), std::move(cut.arrays), std::move(cut.items), std::move(cut.runs_out_at));
+            },
+            "first_call"_a,
+            "The rules of a frame, of arrays whose items must differ, and of these items, see native/rules/unique_rules.hpp; and "
+            "of how many characters beginnings of items of each array, then of each item, may be to have few ends, or -1.")
         .def_prop_ro("has_counted", &RulePrograms::has_counted, "Whether a text is counted in some of them.")
         .def("written_out", &RulePrograms::written_out, nb::call_guard<WithoutInterpreterLock>(),
              "The same, a state for each count. Raises ResourceLimitError where that are too many.")

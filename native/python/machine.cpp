@@ -2,6 +2,8 @@
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+
 #include "python/machine.hpp"
 #include "lexer/kinds.hpp"
 #include "linked/machine.hpp"
@@ -100,18 +102,27 @@ void bind_linked(nb::class_<PyMachine>& machine) {
     machine.def_static(
         "linked",
         [](const PyMachine& frame, const std::vector<std::shared_ptr<LinkedPart>>& parts, const std::vector<Word>& most_tokens,
-           const PyVocabulary& vocabulary, std::size_t cache_limit, const std::vector<bool>& spent_ends) {
+           const PyVocabulary& vocabulary, std::size_t cache_limit, const std::vector<bool>& spent_ends,
+           const std::vector<int>& roles, const std::vector<Word>& runs_out_at) {
             if (most_tokens.size() != parts.size() || (!spent_ends.empty() && spent_ends.size() != parts.size()))
                 throw std::invalid_argument("each part has a number of tokens, or -1");
+            constexpr int kLastRole = static_cast<int>(LinkedMachine::Role::unique_item);
+            if (roles.size() > parts.size() || roles.size() != runs_out_at.size() ||
+                std::ranges::any_of(roles, [](int role) { return role < 0 || role > kLastRole; }))
+                throw std::invalid_argument("a part has a role from 0 to 2, and a number");
             std::vector<LinkedMachine::Call> calls;
             for (std::size_t i = 0; i < parts.size(); ++i)
                 calls.push_back(
                     {parts[i], most_tokens[i] == -1 ? Budget::kAnyNumber : most_tokens[i], !spent_ends.empty() && spent_ends[i]});
+            for (std::size_t i = 0; i < roles.size(); ++i) {
+                calls[i].role = static_cast<LinkedMachine::Role>(roles[i]);
+                if (runs_out_at[i] >= 0) calls[i].runs_out_at = runs_out_at[i];
+            }
             const WithoutInterpreterLock release;
             return new PyMachine(std::make_shared<LinkedMachine>(frame.engine(), std::move(calls), vocabulary.index, cache_limit));
         },
         "frame"_a, "parts"_a, "most_tokens"_a, "vocabulary"_a, "cache_limit"_a, "spent_ends"_a = std::vector<bool>(),
-        nb::rv_policy::take_ownership,
+        "roles"_a = std::vector<int>(), "runs_out_at"_a = std::vector<Word>(), nb::rv_policy::take_ownership,
         "Several as one: a frame's, in whose grammar the call of part i stands where a text of parts[i] does, each of which "
         "ends with\n"
         "the end of a part; parts may call parts. Once most_tokens[i] tokens have had bytes in a text of part i, it ends "
@@ -119,7 +130,10 @@ void bind_linked(nb::class_<PyMachine>& machine) {
         "the\n"
         "next one if it can; -1 is any number. With spent_ends[i] it may then end with its second end, too. `vocabulary` has "
         "no\n"
-        "boundaries, and those of the others are made of it.");
+        "boundaries, and those of the others are made of it. Each of the first parts may have a role: 0 "
+        "is text, 1 an\n"
+        "array whose items must differ, 2 such an item; and of how many characters a beginning of an item may be to have few "
+        "ends, or -1.");
 }
 
 void bind_sizes(nb::class_<PyMachine>& machine) {

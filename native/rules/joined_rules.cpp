@@ -44,6 +44,10 @@ void append(RulePrograms& to, const RulePrograms& from, std::span<const Word> nu
         for (auto& way : order.ways) renumber(way.rule);
         to.free_orders.push_back(std::move(order));
     }
+    for (UniqueRules rules : from.unique) {
+        for (Rule* rule : {&rules.array, &rules.array_text, &rules.item, &rules.item_text}) *rule = {number[rule->index()]};
+        to.unique.push_back(rules);
+    }
 }
 
 }  // namespace

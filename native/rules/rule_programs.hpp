@@ -55,6 +55,13 @@ struct FreeOrderRules {
     MemberTerms terms;
 };
 
+// Rules of an array whose items must differ (rules/unique_rules.hpp). `array` and `item` are references to the rules of their texts and
+// nothing else, and the item's texts are JSON strings.
+struct UniqueRules {
+    Rule array, array_text, item, item_text;
+    Word runs_out_at;  // of how many characters a beginning of an item may be to have few ends; -1: each has many
+};
+
 struct RulePrograms {
     enum Code : std::int64_t { text, chars, sequence, choice, repeat, reference, automaton, counted };
 
@@ -64,6 +71,7 @@ struct RulePrograms {
     Rule root;
     std::vector<LabelledAutomaton> labelled;  // no two name one rule
     std::vector<FreeOrderRules> free_orders;
+    std::vector<UniqueRules> unique;
 
     Word n_defined() const { return static_cast<Word>(offsets.size()) - 1; }
     std::span<const std::int64_t> of(Rule rule) const {

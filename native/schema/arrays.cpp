@@ -39,6 +39,9 @@ void SchemaRules::Items::write(const Atoms& atoms) {
                 least_ = std::max(least_, graph.least(atom));
                 if (graph.most(atom) >= 0) most_ = most_ < 0 ? graph.most(atom) : std::min(most_, graph.most(atom));
                 break;
+            case PredicateKind::unique_items:
+                unique_.push_back(atom);
+                break;
             default:
                 break;
         }
@@ -50,7 +53,13 @@ void SchemaRules::Items::write(const Atoms& atoms) {
         stop_if_cancelled();
         if (rules_.values_.surely_empty(rules_.values_.item_value(atoms, i))) most_ = i;
     }
+    const bool differ = !unique_.empty() && can_be_unique(atoms);
     if (most_ >= 0 && most_ < least_) return;
+    if (differ) {
+        array_ = rule_;
+        rule_ = rules_.fresh(prefix_ + " of different items");
+        rules_.add_row(*array_, {rule_});
+    }
     const auto needed = [](const Counted& c) { return c.least > 0; };
     if (least_ == 0 && std::none_of(counted_.begin(), counted_.end(), needed))
         tagged_ ? rules_.add_row(rule_, {mark(Mark::close_array)}) : rules_.add(rule_, rules_.empty(Mark::open_array, depth_));

@@ -21,6 +21,11 @@ using JsonKind = JsonDocument::Kind;
 
 constexpr std::int64_t kMaxUnique = limit("schema_unique_values");  // values of which each may come once
 
+constexpr const char* kItemsUntold =
+    "what came already can only be told where items are of an `enum`, a constant, booleans or few integers, or strings in JSON "
+    "from "
+    "which no text is excluded";
+
 constexpr Word kManyCopies = 500;  // of a class that a pattern counts: they are a length beside `^.*$`
 
 // A pattern `^.{m,n}$` of one class.
@@ -226,17 +231,26 @@ void SchemaReader::read_unique(Context& context) {
     std::vector<Predicate> values;
     for (JsonNode schema : schemas) {
         const auto some = few_values(context, schema, 0);
-        if (!some)
-            return said(unenforced(
-                context, Keyword::unique_items,
-                "what came already can only be told where items are of an `enum`, a constant, booleans or few integers"));
+        if (!some) return said(unique(context, kItemsUntold));
         values.insert(values.end(), some->begin(), some->end());
     }
     sort_unique(values);
     if (values.size() > static_cast<std::size_t>(kMaxUnique))
-        return said(unenforced(context, Keyword::unique_items,
-                               "of more than " + readable(kMaxUnique) + " values psc cannot tell which came already"));
+        return said(unique(context, "of more than " + readable(kMaxUnique) + " values psc cannot tell which came already"));
     for (Predicate value : values) said(graph_.item_count(0, PredicateGraph::kOpen, value, 0, 1));
+}
+
+// What no list of values says: see SchemaRules::Items.
+Predicate SchemaReader::unique(const Context& context, const std::string& why) {
+    if (!options_.unique_items) return unenforced(context, Keyword::unique_items, why);
+    unique_.push_back(context.node);
+    return graph_.unique_items(static_cast<Word>(unique_.size()) - 1, true);
+}
+
+void SchemaReader::leave_unique(Word place, const std::string& why) {
+    if (!left_unique_.insert(place).second) return;
+    const Context context{unique_[static_cast<std::size_t>(place)], 0, Mode::open, Draft::draft2020, {}};
+    unenforced(context, Keyword::unique_items, why.empty() ? kItemsUntold : why);
 }
 
 // Integers between bounds of few digits, whether they are valid or not.

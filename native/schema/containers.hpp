@@ -1,7 +1,7 @@
 // Objects and arrays as rules; schema/rules.hpp says how they are written.
 //
 // Members and Items each write one case (a set of atoms that all hold) and live for that time. They are implemented in
-// schema/objects.cpp, schema/free_order.cpp and schema/arrays.cpp.
+// schema/objects.cpp, schema/free_order.cpp, schema/arrays.cpp and schema/unique_items.cpp.
 //
 // Cost, threads: see there and schema/rules.hpp.
 #pragma once
@@ -129,7 +129,16 @@ private:
     };
 
     Rule mark(Mark mark) const { return tagged_ ? rules_.list_mark(mark) : rules_.mark(mark, depth_); }
-    Rule value(Predicate item) { return tagged_ ? rules_.item(item) : rules_.value(item, depth_ + 1); }
+    Rule value(Predicate item) {
+        if (array_) return unique_item(item);
+        return tagged_ ? rules_.item(item) : rules_.value(item, depth_ + 1);
+    }
+    // Items that differ, see native/schema/unique_items.cpp.
+    bool can_be_unique(const Atoms& atoms);
+    std::string refusal_of_unique(const Atoms& atoms);
+    Word runs_out_at(const StringSet& set);
+    TextAutomaton written_texts(const StringSet& set) const;
+    Rule unique_item(Predicate item);
     void write_plain(const Atoms& atoms);
     bool are_different(const Atoms& atoms);
     void write_different(const Atoms& atoms);
@@ -143,6 +152,8 @@ private:
     std::string prefix_;
     std::vector<Counted> counted_;
     Word least_ = 0, most_ = -1, apart_ = 0;  // items; the first apart_ have a predicate of their own
+    std::vector<Predicate> unique_;           // that items differ, and that some do not
+    Maybe<Rule> array_;                       // where they differ, what refers to rule_
 };
 
 template <class F>

@@ -244,6 +244,9 @@ Predicate PredicateGraph::negation(Predicate p) {
         case Kind::order:
             result = never();
             break;
+        case Kind::unique_items:
+            result = unless(json_types::array, unique_items(place_of(p), !holds(p)));
+            break;
         case Kind::schema:
             result = schema(schema_of(p), !holds(p));
             break;

@@ -11,6 +11,7 @@
 //   every_item      an array; each item of a range of indices satisfies a predicate
 //   item_count      an array; the number of such items of a range of indices is in a range
 //   array_length    an array whose length is in a range
+//   unique_items    an array whose items differ from each other; the matcher knows which came
 //   schema          what a schema says, or its negation; read only when needed
 //   order           names of members in the order in which they are to be written; true of every value
 //   unknown         what cannot be enforced and is left out: may be true and may be false of any value
@@ -126,7 +127,8 @@ public:
         both,
         either,
         unknown,
-        order
+        order,
+        unique_items
     };
     static constexpr Word kOpen = -1;
 
@@ -148,6 +150,7 @@ public:
     Predicate array_length(Word least, Word most);
     Predicate order(std::span<const Word> names);
     Predicate schema(Word schema, bool holds);
+    Predicate unique_items(Word place, bool holds) { return node({static_cast<Word>(Kind::unique_items), place, holds}); }
     Predicate both(std::span<const Predicate> parts) { return combined(Kind::both, parts); }
     Predicate either(std::span<const Predicate> parts) { return combined(Kind::either, parts); }
     Predicate both(Predicate a, Predicate b);
@@ -171,7 +174,8 @@ public:
     Word to(Predicate item) const { return keys_[item.v][3]; }
     std::span<const Word> ordered(Predicate order) const { return keys_[order.v].subspan(1); }
     Word schema_of(Predicate p) const { return keys_[p.v][1]; }
-    bool holds(Predicate schema) const { return keys_[schema.v][2] != 0; }
+    Word place_of(Predicate unique_items) const { return keys_[unique_items.v][1]; }  // where it is said
+    bool holds(Predicate p) const { return keys_[p.v][2] != 0; }                      // of a schema and of unique items
 
 private:
     Predicate node(std::initializer_list<Word> key) { return {keys_.intern(std::span(key.begin(), key.size())).first}; }

@@ -32,6 +32,7 @@ struct SchemaOptions {
     bool assert_format = true;
     bool lenient = false;        // leave out what cannot be enforced, with a warning, rather than an error
     bool marks_matched = false;  // tell strings of a pattern or a format from others
+    bool unique_items = false;   // say that items differ, where rules cannot
 };
 
 class SchemaReader {
@@ -55,6 +56,9 @@ public:
 
     // Whether a language of names is a pattern's or a format's.
     bool is_matched(Language names) const { return matched_names_.contains(names); }
+
+    // That what a predicate unique_items says cannot be enforced: throws SchemaError, or warns.
+    void leave_unique(Word place, const std::string& why);
 
     // What is not enforced.
     const std::vector<std::string>& warnings() const { return warnings_; }
@@ -107,6 +111,7 @@ private:
     void read_members(Context& context);
     void read_items(Context& context);
     void read_unique(Context& context);
+    Predicate unique(const Context& context, const std::string& why);
     void read_dependencies(Context& context, Keyword keyword, JsonNode value);
     Predicate types(const Context& context, JsonNode value);
     void read_condition(Context& context);
@@ -154,6 +159,8 @@ private:
     std::unordered_map<std::string, Language> patterns_;
     std::vector<std::string> warnings_, doubts_;
     std::vector<JsonNode> nullable_;  // schemas that say so
+    std::vector<JsonNode> unique_;    // likewise, by their places in predicates
+    std::set<Word> left_unique_;      // of these, those that are not enforced
     bool asserts_format_ = false;
 };
 

@@ -166,6 +166,7 @@ RulePrograms SchemaRules::write(Predicate root) {
     }
     out.names = names_.list();
     out.free_orders = std::move(free_orders_);
+    out.unique = std::move(unique_);
     return out;
 }
 

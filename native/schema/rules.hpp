@@ -148,7 +148,9 @@ private:
     std::map<Language, Rule> numbers_;
     std::map<std::pair<Language, Language>, Rule> name_rules_;
     std::map<std::pair<Mark, Word>, Rule> marks_;
-    std::string location_;  // of the value being written
+    std::vector<UniqueRules> unique_;
+    std::map<StringSet, UniqueRules> unique_items_;  // without the array's rules
+    std::string location_;                           // of the value being written
 };
 
 // Pieces of rule programs.

@@ -27,6 +27,7 @@ TypeSet type_of(PredicateKind kind) {
         case PredicateKind::every_item:
         case PredicateKind::item_count:
         case PredicateKind::array_length:
+        case PredicateKind::unique_items:
             return json_types::array;
         default:
             return json_types::object;

@@ -35,7 +35,7 @@ def combined(kind: str, requests: Many[GrammarRequest], grammars: Many[ParsedGra
     Raises:
         GrammarError: there is no grammar.
     """
-    sets = [parsed.rules for parsed in grammars if parsed.rules is not None and not parsed.has_lexer]
+    sets = [parsed.rules for parsed in grammars if parsed.rules is not None and not parsed.has_lexer and not parsed.has_unique]
     if len(sets) == len(grammars):
         rules = rule_sets.union(sets) if kind == "union" else rule_sets.concat(sets)
         return GrammarRequest.of("ebnf", rules.source, start=rules.root, origin=rules.source_name), parsed_grammar(rules)

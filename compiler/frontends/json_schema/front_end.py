@@ -27,11 +27,14 @@ def rules_of(
     *,
     excludes: Sequence[str] = (),
     parameters: _core.ParameterStyle | None = None,
+    unique_items: bool = False,
 ) -> RuleSet:
     """The rules of a schema, for a grammar or a part of one. Arguments and errors are those of :func:`schema_grammar`."""
     if_empty = partial(no_value_error, text, settings, origin, parameters is not None)
     try:
-        grammar = schema_grammar(text, settings, settings.resources.get, origin, excludes=excludes, parameters=parameters)
+        grammar = schema_grammar(
+            text, settings, settings.resources.get, origin, excludes=excludes, parameters=parameters, unique_items=unique_items
+        )
     except GrammarError as e:
         if parameters is not None and "no object is valid" in str(e):
             raise if_empty() from None
@@ -75,6 +78,7 @@ def schema_grammar(
     *,
     excludes: Sequence[str] = (),
     parameters: _core.ParameterStyle | None = None,
+    unique_items: bool = False,
 ) -> _core.SchemaGrammar:
     """The rules of a schema as the native core has them.
 
@@ -85,6 +89,8 @@ def schema_grammar(
         origin: for messages.
         excludes: what no string and no name of a member may contain, as they are spelled; none of them empty.
         parameters: how the whole value is written, if not as JSON.
+        unique_items: whether the caller links the machines of arrays whose items must differ, where rules cannot say so
+            (`has_unique`). With lenient settings that is left out, for artifacts too.
 
     Raises:
         GrammarError: the schema is malformed, true of no value, or says what cannot be enforced.
@@ -108,6 +114,7 @@ def schema_grammar(
             resolver=resolver,
             excludes=list(excludes),
             parameters=parameters,
+            unique_items=unique_items and not settings.lenient,
         )
     except GrammarError as e:
         raise e.reworded(f"{origin}: {e}").with_position(path=origin) from None

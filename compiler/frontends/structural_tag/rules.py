@@ -23,7 +23,7 @@ from typing import Final
 
 from psc.compiler.expressions.expression import EMPTY, Choice, Expression, Reference, Repeat, RuleSet, Sequence
 from psc.compiler.expressions.free_text import free_text
-from psc.compiler.expressions.joined_rules import Part, UnreadPart, joined
+from psc.compiler.expressions.joined_rules import Part, UnreadPart, has_unique, joined
 from psc.compiler.expressions.markers import Marker
 from psc.compiler.expressions.tokens import token_set
 from psc.compiler.frontends.json_schema.front_end import rules_of as json_rules
@@ -199,11 +199,12 @@ class _Writer:
         origin = f"{self._origin}: {path}.json_schema"
         schema, style, excludes = form.json_schema.text, form.style, _distinct(form.excludes)
         settings, special = _settings(form, self._settings, path), self._tokens.of_style(style)
+        unique = style == "json" and not excludes and '"uniqueItems"' in schema
 
         def read() -> RuleSet:
             try:
                 if style == "json":
-                    rules = json_rules(schema, settings, origin, excludes=excludes)
+                    rules = json_rules(schema, settings, origin, excludes=excludes, unique_items=unique)
                 else:
                     rules = parameter_rules(schema, style, settings, origin, excludes=excludes, special=special)
             except GrammarError as e:
@@ -211,7 +212,10 @@ class _Writer:
             return rules if rules.if_empty is None else replace(rules, if_empty=partial(made_behind, begin, rules.if_empty))
 
         key = (style, schema, settings.text, excludes, tuple(special.items()))
-        return self._unread(f"{path}.json_schema", UnreadPart(key, read))
+        part: Part = UnreadPart(key, read)
+        if unique and key not in self._parts and has_unique(rules := read()):
+            part = rules  # its arrays are parts of the whole, so it is no part by itself
+        return self._part(f"{path}.json_schema", key, part)
 
     def _any_text(self, form: formats.AnyTextFormat, path: str, around: _Surroundings) -> Expression:
         excludes = _distinct(form.excludes)
@@ -236,11 +240,11 @@ class _Writer:
         def read() -> RuleSet:
             return RuleSet({"root": free_text(excluded, most)}, "root", "", f"{self._origin}: {path}", {})
 
-        return self._unread(f"{path}.text", UnreadPart(("free text", excluded, most), read, most_tokens))
+        key = "free text", excluded, most
+        return self._part(f"{path}.text", (key, most_tokens), UnreadPart(key, read, most_tokens))
 
-    def _unread(self, name: str, part: UnreadPart) -> Expression:
+    def _part(self, name: str, key: object, part: Part) -> Expression:
         """A part by its name, once for equal parts."""
-        key = part.key, part.most_tokens
         if key not in self._parts:
             self.parts[name] = part
             self._parts[key] = name
