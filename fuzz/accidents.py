@@ -211,15 +211,17 @@ def _alarms(first_s: float, again_s: float) -> Iterator[None]:
 
 
 @cache
-def _blocks(file: str) -> dict[int, int]:
-    """The last line of each `with` of a file, by its first line."""
-    tree = ast.parse(Path(file).read_text())
-    return {node.lineno: node.end_lineno or 0 for node in ast.walk(tree) if isinstance(node, ast.With)}
+def _blocks(file: str) -> tuple[dict[int, int], set[int]]:
+    """The last line of each `with` of a file, by its first line, and the first line of each `try`."""
+    nodes = list(ast.walk(ast.parse(Path(file).read_text())))
+    withs = {node.lineno: node.end_lineno or 0 for node in nodes if isinstance(node, ast.With)}
+    return withs, {node.lineno for node in nodes if isinstance(node, ast.Try)}
 
 
 @contextmanager
 def _at_line(number: int) -> Iterator[None]:
-    """Raises at a line of psc's; not where a block is left, which no signal interrupts."""
+    """Raises at a line of psc's; not where a block is left, nor at a `try`, whose instruction CPython covers by no block around it:
+    no signal interrupts there."""
     left = number
     before: dict[FrameType, int] = {}
 
@@ -230,7 +232,8 @@ def _at_line(number: int) -> Iterator[None]:
         if event == "line":
             here, last = frame.f_lineno, before.get(frame, 0)
             before[frame] = here
-            if here < last <= _blocks(frame.f_code.co_filename).get(here, 0):
+            withs, tries = _blocks(frame.f_code.co_filename)
+            if here in tries or here < last <= withs.get(here, 0):
                 return trace
             left -= 1
             if left == 0:
