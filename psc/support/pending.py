@@ -18,10 +18,10 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from types import CodeType, FrameType
-from typing import Generic, Self, TypeVar
+from collections.abc import Callable
+from contextlib import suppress
+from types import CodeType, FrameType, TracebackType
+from typing import Generic, TypeVar
 
 from psc.errors import CompilationCancelledError
 
@@ -59,8 +59,7 @@ class Pending(Generic[_T]):
         with suppress(RuntimeError):  # somebody has just woken up
             self._over.release()
 
-    @contextmanager
-    def ends(self, unregister: Callable[[_Key, Self], object], key: _Key) -> Iterator[None]:
+    def ends(self, unregister: Callable[[_Key, Pending[_T]], object], key: _Key) -> _Ends[_Key, _T]:
         """A block that makes the result: however it is left, nobody waits any more.
 
         What it raises is raised in those that wait, too, but for an end that is this thread's alone (CompilationCancelledError,
@@ -70,18 +69,7 @@ class Pending(Generic[_T]):
             unregister: called with the key and this object, before those that wait wake up, where there is no result.
             key: under which it is registered.
         """
-        failure: Exception | None = None
-        try:
-            yield
-        except CompilationCancelledError:
-            raise
-        except Exception as e:
-            failure = e
-            raise
-        finally:
-            if self._outcome is None:
-                unregister(key, self)
-                self.set(None, failure)
+        return _Ends(self, unregister, key)
 
     @property
     def is_abandoned(self) -> bool:
@@ -130,3 +118,19 @@ class Pending(Generic[_T]):
         if error is not None:
             raise error
         return result
+
+
+class _Ends(Generic[_Key, _T]):
+    """See `Pending.ends`. No generator: one that an interrupt leaves in its `try` is closed by the garbage collector, anywhere."""
+
+    def __init__(self, pending: Pending[_T], unregister: Callable[[_Key, Pending[_T]], object], key: _Key) -> None:
+        self._pending, self._unregister, self._key = pending, unregister, key
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if not self._pending.is_over:
+            self._unregister(self._key, self._pending)
+            is_for_all = isinstance(error, Exception) and not isinstance(error, CompilationCancelledError)
+            self._pending.set(None, error if is_for_all else None)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import os
 import signal
@@ -23,7 +22,7 @@ from psc import _core
 from psc.grammars.cache import GrammarCache
 from psc.support import threads
 from psc.support.forks import new_lock
-from psc.support.pending import Pending
+from psc.support.pending import Pending, _Ends
 
 INFO = byte_tokenizer()
 EBNF = 'root ::= "a" [b-d]*'
@@ -46,7 +45,7 @@ def line_of(code: CodeType, text: str) -> tuple[CodeType, int]:
 
 
 MAKING = GrammarCache.get_or_build.__code__
-IN_THE_FINALLY = line_of(inspect.unwrap(Pending.ends).__code__, "if self._outcome is None:")
+IN_THE_FINALLY = line_of(_Ends.__exit__.__code__, "if not self._pending.is_over:")
 
 
 @pytest.mark.parametrize("again", [False, True], ids=["once", "and in the finally"])
