@@ -40,6 +40,13 @@ public:
         left_ -= steps;
     }
 
+    // Of the steps those for what later calls find built.
+    void spend_on_shared(std::size_t steps) {
+        spend(steps);
+        shared_ += steps;
+    }
+    std::size_t shared() const { return shared_; }
+
     // The whole allowance again, plus `more`.
     void renew(std::size_t more = 0) { allow(limit_ + more); }
     // `steps` from now on, whatever the limit is.
@@ -78,6 +85,7 @@ private:
     const char* what_;
     std::size_t limit_;
     std::size_t left_ = 0, held_back_ = 0;  // held back until a slice is used up
+    std::size_t shared_ = 0;
 };
 
 }  // namespace psc

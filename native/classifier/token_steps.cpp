@@ -10,6 +10,7 @@ namespace psc {
 
 namespace {
 constexpr int kMinKindsOfRun = 10;
+constexpr std::size_t kStepsForFollowed = 4;  // what the trie keeps of it, too
 constexpr std::size_t kMaxOutcomes = limit("token_ways");
 constexpr std::size_t kMaxOutcomesInAll = limit("vocabulary_ways");
 }  // namespace
@@ -169,8 +170,10 @@ TrieSet TokenSteps::as_trie_has_it(FutureSet set) {
 }
 
 void TokenSteps::follow(Outcome before, ByteClass byte_class, std::vector<Outcome>& after) {
-    for (const LexWay& way : lexer_.steps(before.state, byte_class))
+    const auto ways = lexer_.steps(before.state, byte_class);
+    for (const LexWay& way : ways)
         if (const auto to = extend(before.sequence, lexer_.output(way.output))) after.push_back({*to, way.next});
+    lexer_.pay(kStepsForFollowed * ways.size());
 }
 
 void TokenSteps::remember(TokenConfig config, ByteClass byte_class, Maybe<TokenConfig> to) {

@@ -39,6 +39,7 @@ FutureSet Lexer::future_set(LexerState state, std::size_t budget) {
         if (dfa_->is_ignored(t)) return FutureSets::kOne;
         edges.push_back({OutputSymbol::of(t), FutureSets::kOne});
     }
+    cost_ += edges.size();
     const FutureSet becomes = future_sets_.intern(edges);
     if (s.fallback == kNoFallback) return becomes;
     if (budget == 0) return FutureSets::kNone;

@@ -18,6 +18,9 @@ constexpr std::size_t kMaxLexedAgain = limit("relexed_terminals");
 // States x classes of bytes, and the ways of each: about two seconds.
 constexpr std::size_t kMaxStepsToClose = limit("steps_to_close_lexer");
 
+// Some 16 bytes each.
+constexpr std::size_t kStepsForState = 16, kStepsForWay = 2;
+
 constexpr LexerState kStart{0};  // of a lexeme, in the only context or in an unknown one
 
 class Nested {
@@ -70,6 +73,7 @@ LexerState Lexer::state_id(Maybe<DfaState> dfa, Branch fallback) {
     for (Word c = 0; c < n_classes(); ++c) s.row[c].store(pack({LexTarget::unknown(), kSilent}), std::memory_order_relaxed);
     rows_.push_back(s.row.get());
     states_.publish();
+    cost_ += kStepsForState + static_cast<std::size_t>(n_classes()) / 2;
     return id;
 }
 
@@ -149,11 +153,17 @@ void Lexer::fall_back(const State& s, ByteClass byte_class, Ways& out) {
 
 Branch Lexer::branch_of(LexerState state, ByteClass byte_class) {
     if (const auto cached = steps_.find(state, byte_class)) return *cached;
-    const Nested nested(depth_);
-    const Branch id = branch_id(find_steps(state, byte_class));
+    Branch id = kNoFallback;
+    {
+        const Nested nested(depth_);
+        Ways ways = find_steps(state, byte_class);
+        cost_ += 1 + kStepsForWay * ways.size();
+        id = branch_id(std::move(ways));
+    }
     // A nested fall-back may have built the same.
     if (const auto cached = steps_.find(state, byte_class)) return *cached;
     steps_.insert(state, byte_class, id);
+    pay();
     return id;
 }
 
@@ -294,6 +304,7 @@ LexArc Lexer::arc(LexerState state, ByteClass byte_class) {
         if (!to || dfa_->is_extensible(*to) || !dfa_->accepts(*to)) {
             if (to) made.target = LexTarget::to(state_id(*to, kNoFallback));
             cell.store(pack(made), std::memory_order_release);
+            pay();
             return made;
         }
     }

@@ -25,9 +25,11 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "base/interned.hpp"
+#include "base/work.hpp"
 #include "lexer/sequence_sets.hpp"
 #include "terminals/lexeme_automaton.hpp"
 
@@ -134,6 +136,30 @@ public:
     // Builds everything reachable.
     void close();
 
+    // While it lives, a call pays for what is built: states by their classes of bytes, steps by their ways, and what the automaton
+    // says. Without one nobody pays. All is stored before it is paid for, so that the next call continues after OutOfWork.
+    class Paying {
+    public:
+        Paying(Lexer& lexer, Work& work) : lexer_(lexer) {
+            lexer_.paid_ = lexer_.cost();
+            lexer_.payer_ = &work;
+        }
+        ~Paying() { lexer_.payer_ = nullptr; }
+        Paying(const Paying&) = delete;
+        Paying& operator=(const Paying&) = delete;
+
+    private:
+        Lexer& lexer_;
+    };
+
+    // For what was built since it was called last, unless a step that is being made needs more, and for `more` that its ways took.
+    void pay(std::size_t more = 0) {
+        cost_ += more;
+        if (!payer_ || depth_ > 0) return;
+        const std::size_t before = std::exchange(paid_, cost());
+        payer_->spend_on_shared(paid_ - before);
+    }
+
     // With the automaton. Not while another thread builds.
     std::size_t bytes() const;
 
@@ -169,6 +195,7 @@ private:
     void follow(LexOutput output, LexerState state, ByteClass byte_class, Ways& out);
     void fall_back(const State& s, ByteClass byte_class, Ways& out);
     bool can_fall_back(DfaState open, LexerState again);
+    std::size_t cost() const { return cost_ + dfa_->cost(); }
     // Futures: see lexer/futures.cpp.
     struct Failure {
         LexOutput output;
@@ -200,6 +227,8 @@ private:
     IdPairs<DfaState, LexerState> questions_;      // questions to it, answered or in progress
     std::size_t n_emitted_ = 0;                    // symbols of all outputs
     int depth_ = 0;                                // of fall-backs within fall-backs that are being looked at
+    std::size_t cost_ = 0, paid_ = 0;              // steps
+    Work* payer_ = nullptr;
     FutureSets future_sets_;
     IdMap<LexerState, Word, FutureSet> future_ids_;  // (state, budget) -> set, where the state has a fall-back
     std::map<LexerState, std::vector<Failure>> failures_;

@@ -56,17 +56,18 @@ public:
     std::size_t read_bytes = 0;  // of rows from read_row(); under the lock
 };
 
-// What an engine builds where something is visited first. Each takes the machine's lock.
+// What an engine builds where something is visited first. Each takes the machine's lock. The caller's `work` pays for what is built of
+// the lexer, and of the classifier.
 class FirstVisits {
 public:
-    virtual LexArc build_lex_arc(LexerState state, ByteClass byte_class) = 0;
-    virtual LexerState narrow(LexerState state, LrState top) = 0;  // `top`: plain
+    virtual LexArc build_lex_arc(LexerState state, ByteClass byte_class, Work& work) = 0;
+    virtual LexerState narrow(LexerState state, LrState top, Work& work) = 0;  // `top`: plain
     virtual bool is_extensible(LexerState state) = 0;
     virtual LexerState find_alike(LexerState state) = 0;
     virtual LexerView build_view(EngineCache& cache, LexerState lexer_state, LrState top, Work& work) = 0;
     virtual Transition build_transition(EngineCache& cache, ClassifierState state, LrState symbol, Work& work) = 0;
     // Of a lexer state what tokens do inside the lexeme that is open; null where that is of little use.
-    virtual const LexemeFragment* fragment(LexerState state) = 0;
+    virtual const LexemeFragment* fragment(LexerState state, Work& work) = 0;
     // The sequences of terminals that an emission says are viable, without their conditions, and without what a leaf of sets stands for.
     virtual std::vector<std::vector<Terminal>> emitted_sequences(EngineCache& cache, EmissionSet set) = 0;
 
@@ -87,17 +88,17 @@ public:
     bool contextual() const { return !starts_of_tops_.empty(); }
     Word n_byte_classes() const { return n_byte_classes_; }
     virtual Word n_lexer_states() = 0;  // those built so far
-    LexArc lex(LexerState state, ByteClass byte_class) {
+    LexArc lex(LexerState state, ByteClass byte_class, Work& work) {
         const LexArc arc = unpack(lexer_row(state)[byte_class.index()].load(std::memory_order_acquire));
-        return !arc.target.is_unknown() ? arc : visits_->build_lex_arc(state, byte_class);
+        return !arc.target.is_unknown() ? arc : visits_->build_lex_arc(state, byte_class, work);
     }
     // The state without what a lexeme that is open cannot become, as the parser cannot take it with this LR state on top. Most states of
     // a lexer that reads many alternatives at once have one or two that matter: they are the same in many contexts.
-    LexerState narrowed(LexerState state, LrState top) {
+    LexerState narrowed(LexerState state, LrState top, Work& work) {
         if (!narrows_ || state.v == 0) return state;
         top = lr_.plain(top);
         const auto cached = narrowed_.find(state, top);
-        return cached ? *cached : visits_->narrow(state, top);
+        return cached ? *cached : visits_->narrow(state, top, work);
     }
     // Whether the lexeme that is open in the state can be longer than it is; false where that is not stored.
     bool is_extensible(LexerState state) { return visits_ && visits_->is_extensible(state); }
@@ -170,7 +171,7 @@ public:
 
     // The tokens as a trie, where masks can be found by reading them (matcher/tokens.cpp); null: by the classifier alone.
     const VocabularyIndex* index() const { return readable_; }
-    const LexemeFragment* fragment(LexerState state) { return visits_->fragment(state); }
+    const LexemeFragment* fragment(LexerState state, Work& work) { return visits_->fragment(state, work); }
     ReadingPolicy& reading() { return reading_; }
     const ReadingPolicy& reading() const { return reading_; }
     // Whether tokens are read for one more mask in a lexer state under this top, as nothing is classified there and few were.

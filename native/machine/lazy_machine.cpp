@@ -93,17 +93,17 @@ FutureSet LazyMachine::futures(LexerState state) {
     return with_lexer([&] { return lexer_owner_->futures(state); });
 }
 
-LexArc LazyMachine::build_lex_arc(LexerState state, ByteClass byte_class) {
+LexArc LazyMachine::build_lex_arc(LexerState state, ByteClass byte_class, Work& work) {
     const PatientLock lock(lock_);
-    return with_lexer([&] { return lexer_owner_->arc(state, byte_class); });
+    return with_lexer(work, [&] { return lexer_owner_->arc(state, byte_class); });
 }
 
-const LexemeFragment* LazyMachine::fragment(LexerState state) {
+const LexemeFragment* LazyMachine::fragment(LexerState state, Work& work) {
     const PatientLock lock(lock_);
-    return with_lexer([&] { return fragments_.worthwhile_from(state); });
+    return with_lexer(work, [&] { return fragments_.worthwhile_from(state); });
 }
 
-LexerState LazyMachine::narrow(LexerState state, LrState top) {
+LexerState LazyMachine::narrow(LexerState state, LrState top, Work& work) {
     const PatientLock lock(lock_);
     if (const auto known = narrowed_.find(state, top)) return *known;
     auto& allowed = allowed_[top.index()];
@@ -112,7 +112,7 @@ LexerState LazyMachine::narrow(LexerState state, LrState top) {
         for (Terminal t{0}; t.v < lr_.n_terminals; ++t.v) has_action.push_back(!lr_.cell(top, t).empty());
         allowed = std::move(has_action);
     }
-    const LexerState to = with_lexer([&] { return lexer_owner_->restricted(state, allowed); });
+    const LexerState to = with_lexer(work, [&] { return lexer_owner_->restricted(state, allowed); });
     narrowed_.insert(state, top, to);
     if (!narrowed_.find(to, top)) narrowed_.insert(to, top, to);
     return to;
@@ -145,7 +145,8 @@ LexerView LazyMachine::build_view(EngineCache& cache, LexerState lexer_state, Lr
     Maybe<SequenceNode> root;
     if (built.n_views[lexer_state.index()]++ == 0 && built.visited.size() < kYoung) root = built.trie.under(top);
     const bool narrow = root && *root != SequenceTrie::kRoot;
-    built.visited.push_back(with_lexer([&] { return visit(built, lexer_state, narrow ? *root : SequenceTrie::kRoot); }));
+    built.visited.push_back(
+        with_lexer(built.work, [&] { return visit(built, lexer_state, narrow ? *root : SequenceTrie::kRoot); }));
     const LexerView view{static_cast<Word>(built.visited.size()) - 1};
     cache.starts.push_back(built.classifier.add_start(built.visited.back()->sequences));
     cache.views.insert(lexer_state, narrow ? only(top) : kAnyTop, view);

@@ -68,9 +68,9 @@ private:
     };
 
     std::shared_ptr<RowCache> new_cache() const override { return std::make_shared<Built>(*this); }
-    LexArc build_lex_arc(LexerState state, ByteClass byte_class) override;
-    const LexemeFragment* fragment(LexerState state) override;
-    LexerState narrow(LexerState state, LrState top) override;
+    LexArc build_lex_arc(LexerState state, ByteClass byte_class, Work& work) override;
+    const LexemeFragment* fragment(LexerState state, Work& work) override;
+    LexerState narrow(LexerState state, LrState top, Work& work) override;
     bool is_extensible(LexerState state) override;
     LexerState find_alike(LexerState state) override;
     LexerView build_view(EngineCache& cache, LexerState lexer_state, LrState top, Work& work) override;
@@ -93,6 +93,16 @@ private:
             is_broken_.store(true, std::memory_order_relaxed);
             throw;
         }
+    }
+    // The same, and `work` pays for it.
+    template <class F>
+    auto with_lexer(Work& work, const F& f) {
+        return with_lexer([&] {
+            const Lexer::Paying paying(*lexer_owner_, work);
+            auto made = f();
+            lexer_owner_->pay();
+            return made;
+        });
     }
 
     // Of smaller vocabularies all is found at once, which costs little.

@@ -89,7 +89,7 @@ void Matcher::step(Configuration configuration, ByteClass byte_class, Configurat
             go_on(arc.target, configuration.top, byte_class, out, requests);
     };
     work_.spend();
-    const LexArc arc = machine_->lex(configuration.state, byte_class);
+    const LexArc arc = machine_->lex(configuration.state, byte_class, work_);
     if (arc.target.is_fail()) return;
     if (!arc.target.is_branch()) return go(arc);
     const auto ways = machine_->ways(arc.target.branch());
@@ -271,7 +271,7 @@ void Matcher::merge(Configurations& configurations, Graph& graph) {
 void Matcher::narrow(Configurations& configurations, Graph& graph) {
     bool changed = false;
     for (Configuration& configuration : configurations) {
-        const LexerState to = machine_->narrowed(configuration.state, configuration.top->state);
+        const LexerState to = machine_->narrowed(configuration.state, configuration.top->state, work_);
         changed = changed || to != configuration.state;
         configuration.state = to;
     }

@@ -90,11 +90,11 @@ Matcher::Outcome Matcher::lex(std::span<const std::uint8_t> bytes, LexerState& s
     for (n_read = 0; n_read < bytes.size(); ++n_read) {
         const std::uint8_t byte = bytes[n_read];
         const ByteClass cls = m.byte_class()[byte];
-        LexArc arc = m.lex(state, cls);
+        LexArc arc = m.lex(state, cls, work_);
         if (arc.target.is_restart()) {
             if (arc.output.v)
                 if (const Outcome o = emit(arc.output, top); o != Outcome::ok) return o;
-            arc = m.lex(m.start_of(top->state), cls);
+            arc = m.lex(m.start_of(top->state), cls, work_);
         }
         if (!arc.target.is_state()) return arc.target.is_fail() ? Outcome::rejected : Outcome::ambiguous;
         if (arc.output.v)

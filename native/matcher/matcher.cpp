@@ -233,7 +233,7 @@ bool Matcher::accept_new(TokenId token) {
         std::size_t n_read;
         const Outcome o = lex(bytes, state, top, n_read);
         if (o == Outcome::ok) {
-            push(top, machine_->narrowed(state, top->state));
+            push(top, machine_->narrowed(state, top->state, work_));
             attempt.keep();
             was_linear_ = true;
             return true;

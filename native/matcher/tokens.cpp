@@ -37,8 +37,7 @@ public:
         const Reached from = reached(configurations);
         if (const auto text = text_at(from)) {
             read_text(from, *text);
-        } else if (const LexemeFragment* inside =
-                       configurations.size() == 1 ? matcher_.machine_->fragment(configurations[0].state) : nullptr) {
+        } else if (const LexemeFragment* inside = fragment_of(configurations)) {
             read_lexeme(*inside, configurations[0].top);
         } else {
             read_all(index_.trie(), index_.end(), from);
@@ -70,13 +69,11 @@ private:
         LexerState state;
     };
     static constexpr auto kUnknown = Maybe<Reached>::unknown();
-    // Nodes of a subtree for which it is worth looking at what the kinds of bytes below do, where nothing says that they do
-    // nothing.
+    // Nodes of a subtree for which it is worth looking at what the kinds of bytes below do, where nothing says that it is nothing.
     static constexpr Word kLarge = 16;
     // A place is in a text if so many characters of ASCII lead to one set, from which those of so many kinds lead on together.
     static constexpr int kMinUsual = 40, kMinKindsOfText = 18;
-    static constexpr std::size_t kMaxWithin =
-        8;  // sets between the bytes of a character, for each of which there are as many positions
+    static constexpr std::size_t kMaxWithin = 8;    // sets between the bytes of a character, each with as many positions
     static constexpr std::size_t kNodesOfSet = 64;  // that are read as quickly as a set's tokens are added
 
     // Where most characters lead, and those of some kinds from there on: after k of these in all to by_length[k - 1], after more to
@@ -87,6 +84,9 @@ private:
         bool ends;
     };
 
+    const LexemeFragment* fragment_of(const Configurations& at) const {
+        return at.size() == 1 ? matcher_.machine_->fragment(at[0].state, matcher_.work_) : nullptr;
+    }
     PathEntry entry(Reached at) const { return {at, rows_[at.index()].get()}; }
 
     void allow(const Word* tokens, Word first, Word last) {
@@ -170,7 +170,7 @@ private:
         read_all(all.rests[0].trie(), all.rests[0].end(), from);
     }
 
-    // The tokens below a node of the first level, which were read as if its character led to `usual`.
+    // The tokens below a node of the first level, read as if its character led to `usual`.
     void correct(VocabularyNode top, Reached from, Reached usual) {
         const auto& node = index_[top];
         if (begins_wide(node.byte)) {
@@ -271,11 +271,11 @@ private:
     std::optional<PackedArc> only_arc(Reached from, ByteClass byte_class) {
         const auto members = sets_[from];
         if (members.size() != 1) return {};
-        LexArc arc = matcher_.machine_->lex(members[0].state, byte_class);
+        LexArc arc = matcher_.machine_->lex(members[0].state, byte_class, matcher_.work_);
         if (arc.target.is_restart()) return {};
         if (arc.output.v == 0 && !arc.target.is_fail() && !arc.target.is_branch() && arc.target.state().v != 0) {
             const LrState top = nodes_[static_cast<std::size_t>(members[0].top)]->state;
-            arc.target = LexTarget::to(matcher_.machine_->narrowed(arc.target.state(), top));
+            arc.target = LexTarget::to(matcher_.machine_->narrowed(arc.target.state(), top, matcher_.work_));
         }
         return pack(arc);
     }
@@ -326,7 +326,7 @@ private:
         // A longer lexeme goes on without a terminal, or ends with one.
         const auto is_behind = [&](LexWay way) { return machine.output(way.output).size() >= (way.next == LexerState{0} ? 2 : 1); };
         for (Word c = 0; c < machine.n_byte_classes(); ++c) {
-            const LexArc arc = machine.lex(state, {static_cast<std::uint8_t>(c)});
+            const LexArc arc = machine.lex(state, {static_cast<std::uint8_t>(c)}, matcher_.work_);
             if (arc.target.is_fail()) continue;
             if (arc.target.is_restart()) return false;
             if (arc.target.is_branch() ? !std::ranges::all_of(machine.ways(arc.target.branch()), is_behind)
@@ -336,10 +336,10 @@ private:
         return true;
     }
 
-    // Reads the byte where it only leaves a single lexeme open; false, and nothing is read, where it does more.
+    // Reads the byte where it only leaves a single lexeme open; else nothing, and it is false.
     bool read_inside(ByteClass byte_class) {
         if (here_.size() != 1) return false;
-        const LexArc arc = matcher_.machine_->lex(here_[0].state, byte_class);
+        const LexArc arc = matcher_.machine_->lex(here_[0].state, byte_class, matcher_.work_);
         if (arc.output.v != 0 || arc.target.is_restart() || arc.target.is_branch()) return false;
         matcher_.work_.spend();
         if (arc.target.is_fail())
@@ -347,7 +347,7 @@ private:
         else if (arc.target.state().v == 0)
             return false;
         else
-            here_[0].state = matcher_.machine_->narrowed(arc.target.state(), here_[0].top->state);
+            here_[0].state = matcher_.machine_->narrowed(arc.target.state(), here_[0].top->state, matcher_.work_);
         return true;
     }
 
@@ -405,10 +405,9 @@ private:
     std::vector<Member> members_;
 };
 
-// What is asked about this place, see ReadRows.
+// What is asked about this place, see ReadRows. `looked_at`: is told how far down its stack the first configuration was asked about.
 class Matcher::Answers {
 public:
-    // `looked_at`: is told how far down its stack the first configuration was asked about.
     explicit Answers(const Matcher& matcher, Depth* looked_at = nullptr)
         : machine_(*matcher.machine_), at_(*matcher.position_), looked_at_(looked_at) {}
 
@@ -483,11 +482,11 @@ MaskRow Matcher::read_row() {
     Configurations all = configurations();
     for (Configuration& configuration : all) configuration.state = machine_->alike(configuration.state);
     const bool watches = watch(all);
-    const std::size_t before = work_.left();
+    const std::size_t before = work_.left() + work_.shared();
     TokenReader(*this, *machine_->index()).read(all, words.get());
     if (!machine_->ends_apart() && complete(all))
         for (TokenId t : machine_->stop_tokens()) set_bit(words.get(), t);
-    const std::size_t steps = before - work_.left();
+    const std::size_t steps = before - work_.left() - work_.shared();
     machine_->reading().has_read(steps);
     const MaskRow row = machine_->read_row(cache(), words);
     const bool kept = watches && machine_->keep_read_row(cache(), seen_of(all), Answers(*this), row);

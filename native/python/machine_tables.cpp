@@ -3,7 +3,9 @@
 
 #include <set>
 
+#include "base/limits.hpp"
 #include "base/sorted.hpp"
+#include "base/work.hpp"
 #include "python/interpreter_lock.hpp"
 #include "python/machine.hpp"
 #include "python/tables.hpp"
@@ -83,8 +85,9 @@ void bind_machine_tables(nb::class_<PyMachine>& c) {
             const auto add = [&](Word cls, LexArc arc) {
                 out.append(nb::make_tuple(cls, symbols_of(m, arc.output), arc.target.word()));
             };
+            Work work("steps for one token or mask", limit("mask_steps"));
             for (Word cls = 0; cls < m.n_byte_classes(); ++cls) {
-                const LexArc arc = without_lock([&] { return m.lex(from, {static_cast<std::uint8_t>(cls)}); });
+                const LexArc arc = without_lock([&] { return m.lex(from, {static_cast<std::uint8_t>(cls)}, work); });
                 if (arc.target.is_fail()) continue;
                 if (!arc.target.is_branch()) {
                     add(cls, arc);

@@ -52,6 +52,8 @@ public:
     virtual DfaState alike(DfaState state, Word /*longest_token*/) { return state; }
     // Whether alike() may give other states.
     virtual bool counts() const { return false; }
+    // Steps that making states has cost so far.
+    virtual std::size_t cost() const { return 0; }
     virtual std::size_t bytes() const = 0;
 
 protected:

@@ -82,6 +82,7 @@ std::unique_ptr<Word[]> OpenLexemes::make_row(DfaState state) {
         for (const auto& arc : arcs_) target_[arc.character_class] = -1;
     }
     auto made = std::make_unique<Word[]>(n_classes());
+    row_steps_ += static_cast<std::size_t>(n_classes()) / 4;
     for (int b = 255; b >= 0; --b) made[byte_class()[b].index()] = row[b] == -1 ? -1 : of_run(row[b]);
     return made;
 }

@@ -34,6 +34,7 @@ public:
     DfaState restricted(DfaState state, const std::vector<char>& allowed) override;
     DfaState alike(DfaState state, Word longest_token) override;
     bool counts() const override { return !nfa_->positions().counting().empty(); }
+    std::size_t cost() const override { return subsets_.steps() + wide_.steps() + row_steps_; }
     std::size_t bytes() const override;
 
 private:
@@ -54,6 +55,7 @@ private:
     Subsets subsets_;
     WideSpelling wide_;
     std::vector<std::unique_ptr<Word[]>> rows_;  // per state: where each class of bytes leads; null: not visited
+    std::size_t row_steps_ = 0;
     struct Facts {
         Word accepted;  // of lists_
         bool extensible;

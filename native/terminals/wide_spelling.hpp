@@ -61,6 +61,8 @@ public:
         }
         return inner_.intern(runs).first;
     }
+    // Runs written so far, of all spellings.
+    std::size_t steps() const { return steps_; }
     static Word inner_target(Word i) { return -2 - i; }
     static bool is_inner(Word to) { return to <= -2; }
     static Word inner_of(Word to) { return -2 - to; }
@@ -93,11 +95,13 @@ private:
             const Word node = waiting_.back();
             waiting_.pop_back();
             substitute(classes_.node(node), runs);
+            steps_ += 1 + runs.size() / 3;
             value_[node] = inner_target(inner_.intern(runs).first);
             spelled_.push_back(node);
             for (Word above : above_node_[static_cast<std::size_t>(node)]) add(above);
         }
         substitute(classes_.root(), runs);
+        steps_ += 1 + runs.size() / 3;
         for (Word node : spelled_) {
             value_[node] = -1;
             is_waiting_[node] = 0;
@@ -140,6 +144,7 @@ private:
     const CodePointClasses& classes_;
     std::vector<Word> slot_;
     Word n_slots_ = 0;
+    std::size_t steps_ = 0;
     SequenceInterner keys_, inner_;
     std::vector<std::vector<Word>> roots_;  // per key
     Grouped<> above_slot_, above_node_;     // nodes of the diagram that have it in their runs; from the first spelling on
