@@ -87,7 +87,7 @@ class LoweredRules:
         try:
             self.native = native_rules(rule_set.rules, rule_set.root).lower(**vars(limits))
         except ResourceLimitError as e:
-            raise ResourceLimitError(f"{rule_set.source_name}: {e}") from None
+            raise (e if e.path is not None else e.reworded(f"{rule_set.source_name}: {e}")) from None
         if self.native.undefined:
             raise GrammarError(_undefined(rule_set, self.native.undefined))
         if self.native.way:

@@ -95,9 +95,7 @@ class GrammarTables(ABC):
         try:
             return self._machine(vocabulary, max(cache_limit_bytes, 0))
         except ResourceLimitError as e:
-            raise ResourceLimitError(
-                f"{self.source_name}: {e}, which is the limit; make the grammar smaller or less ambiguous"
-            ) from e
+            raise e.reworded(f"{self.source_name}: {e}, which is the limit; make the grammar smaller or less ambiguous") from e
 
     @cached_property
     def warnings(self) -> tuple[str, ...]:

@@ -296,8 +296,15 @@ Predicate SchemaReader::enumeration(std::span<const JsonNode> values) {
                 throw LimitExceeded("enum lists more than " + readable(kMaxListed) + " arrays, objects and words, the limit");
         }
     }
-    if (!numbers.empty()) options.push_back(graph_.numbers(languages_.number(equal_to_any(numbers))));
-    if (!texts.empty()) options.push_back(graph_.texts(languages_.number(of_texts(std::move(texts)))));
+    // The last text's states are not shared yet, which are as many as the arcs at most.
+    constexpr std::size_t kMaxStates = 2 * kMaxTextArcs;
+    try {
+        if (!numbers.empty()) options.push_back(graph_.numbers(languages_.number(equal_to_any(numbers, kMaxStates))));
+        if (!texts.empty()) options.push_back(graph_.texts(languages_.number(of_texts(std::move(texts), kMaxStates))));
+    } catch (const LimitExceeded&) {
+        throw LimitExceeded("enum lists texts or numbers that need more than " + readable(kMaxTextArcs) +
+                            " arcs, the limit of one terminal; list fewer or shorter ones, or write a pattern");
+    }
     return graph_.either(options);
 }
 

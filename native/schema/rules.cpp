@@ -9,12 +9,22 @@
 #include "json/digit_loops.hpp"
 #include "json/strings.hpp"
 #include "schema/containers.hpp"
+#include "text/completion_lengths.hpp"
 
 namespace psc {
 
 namespace rule_words {
 
 using Words = std::vector<std::int64_t>;
+
+// Here, where the place is known, and not where the rules are lowered.
+void require_one_terminal(const TextAutomaton& a) {
+    constexpr std::size_t kMaxArcs = limit("automaton_arcs");
+    if (a.arcs.size() > kMaxArcs)
+        throw LimitExceeded("texts or numbers that are listed here need " + readable(static_cast<std::int64_t>(a.arcs.size())) +
+                            " arcs, and " + readable(kMaxArcs) +
+                            " is the limit of one terminal; list fewer or shorter ones, or write a pattern");
+}
 
 void text(Words& to, std::u32string_view text) {
     to.insert(to.end(), {RulePrograms::text, static_cast<std::int64_t>(text.size())});
@@ -41,11 +51,13 @@ void arcs(Words& to, const TextAutomaton& a) {
         }
 }
 void automaton(Words& to, const TextAutomaton& a) {
+    require_one_terminal(a);
     to.insert(to.end(), {RulePrograms::automaton, a.size(), static_cast<std::int64_t>(a.arcs.size())});
     to.insert(to.end(), a.accepts.begin(), a.accepts.end());
     arcs(to, a);
 }
 void counted(Words& to, const TextAutomaton& a, Word first, Word last, std::int64_t least, std::int64_t most) {
+    require_one_terminal(a);
     to.insert(to.end(), {RulePrograms::counted, a.size(), static_cast<std::int64_t>(a.arcs.size()), least, most});
     for (Word s = 0; s < a.size(); ++s) to.push_back(a.accepts[static_cast<std::size_t>(s)] + (s >= first && s <= last ? 2 : 0));
     arcs(to, a);
@@ -61,6 +73,19 @@ constexpr Word kMaxIndented = 16;          // levels, each with rules of its own
 constexpr std::int64_t kShortString = 64;  // characters that a terminal counts; the parser counts longer strings
 
 using ProgramWords = std::vector<std::int64_t>;
+
+// Throws where the terminal that counts the characters would, which does not know its place. In a smaller automaton the lengths come
+// again soon.
+constexpr Word kManyCounted = 1000;
+void check_completion_lengths(const TextAutomaton& texts, Word n_states) {
+    std::vector<CompletionLengths::Arc> arcs;
+    for (Word s = 0; s < texts.size(); ++s)
+        for (Word i = texts.offsets[static_cast<std::size_t>(s)]; i < texts.offsets[static_cast<std::size_t>(s) + 1]; ++i)
+            arcs.push_back({s, texts.arcs[static_cast<std::size_t>(i)].to, true});
+    std::vector<char> accepts = texts.accepts;
+    accepts.resize(static_cast<std::size_t>(n_states));
+    CompletionLengths(n_states, arcs, accepts);
+}
 
 // One character of a string as JSON spells it; a surrogate pair is one. The next character always decides between options, so
 // nothing has to be made deterministic.
@@ -275,8 +300,10 @@ Rule SchemaRules::counted_strings(const StringSet& set) {
     if (!has_length(value, set.least, set.most)) value = languages_[set.language];
     require_countable(value, set);
     const std::int64_t least = set.least <= lengths_of(value).least[0] ? 0 : set.least + 1;
+    const TextAutomaton spelled = quoted(spelled_state_by_state(value));
+    if (spelled.size() > kManyCounted) check_completion_lengths(value, spelled.size());
     Words option;
-    rule_words::counted(option, quoted(spelled_state_by_state(value)), 1, value.size(), least, set.most < 0 ? -1 : set.most + 1);
+    rule_words::counted(option, spelled, 1, value.size(), least, set.most < 0 ? -1 : set.most + 1);
     const Rule rule = fresh("strings");
     add(rule, option);
     return rule;

@@ -40,6 +40,7 @@ public:
         number[root] = 0;
         TextAutomaton a = TextAutomaton::drafted();
         for (std::size_t i = 0; i < order.size(); ++i) {
+            watch_.step();
             const auto state = states_[order[i]];
             for (std::size_t k = 1; k < state.size(); k += 3) {
                 Word& to = number[state[k + 2]];
@@ -93,7 +94,11 @@ bool is_scalar_text(const std::u32string& text) {
 TextAutomaton of_texts(std::vector<std::u32string> texts, std::size_t max_states) {
     std::erase_if(texts, [](const std::u32string& t) { return !is_scalar_text(t); });
     if (texts.empty()) return no_text();
-    std::sort(texts.begin(), texts.end());
+    CancellationWatch watch;
+    std::sort(texts.begin(), texts.end(), [&](const std::u32string& a, const std::u32string& b) {
+        watch.step();
+        return a < b;
+    });
     texts.erase(std::unique(texts.begin(), texts.end()), texts.end());
     SortedTrie trie(max_states);
     for (const auto& text : texts) trie.add(text);

@@ -16,7 +16,8 @@ Cost: a microsecond for each part of an expression, and what the parts take.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import Final
@@ -38,7 +39,7 @@ from psc.compiler.frontends.structural_tag.reader import SchemaInDocument, TagIn
 from psc.compiler.frontends.structural_tag.refusals import behind, made_behind, refuse, shortened, shown
 from psc.compiler.frontends.structural_tag.tokens import DocumentTokens
 from psc.compiler.grammars import is_bundled
-from psc.errors import GrammarError
+from psc.errors import GrammarError, ResourceLimitError
 
 _log = logging.getLogger("psc.compiler")
 MAX_COUNT: Final = 2**31 - 1
@@ -221,9 +222,23 @@ class _Writer:
         excludes = _distinct(form.excludes)
         if form.max_tokens is not None:
             return around.closed(self._counted_text(form, form.max_tokens, path, around))
-        if around.tail is not None:
-            return self._free.until_end(excludes, around.tail, form.max_chars)
-        return self._free.without((*around.ends, *excludes), form.max_chars)
+        with self._limits_of(f"{path}.excludes", excludes):
+            if around.tail is not None:
+                return self._free.until_end(excludes, around.tail, form.max_chars)
+            return self._free.without((*around.ends, *excludes), form.max_chars)
+
+    @contextmanager
+    def _limits_of(self, path: str, texts: Collection[str]) -> Iterator[None]:
+        """Names the texts of which the automaton for free text is too large."""
+        try:
+            yield
+        except ResourceLimitError as e:
+            if not texts or e.path is not None:
+                raise
+            longest = max(texts, key=len)
+            which = f"{len(texts):,} texts, the longest, {shown(longest)}, of {len(longest):,} characters"
+            error = ResourceLimitError(f"{self._origin}: {shortened(path)}: {e} ({which})")
+            raise error.with_position(path=self._origin) from None
 
     def _counted_text(self, form: formats.AnyTextFormat, most_tokens: int, path: str, around: _Surroundings) -> Expression:
         """Free text of some tokens at most, apart from the end behind it: a token that begins with the end is not counted."""
@@ -283,13 +298,14 @@ class _Writer:
             where = f"{tag_path}.begin"
             if isinstance(tag.begin, TokenFormat):
                 refuse(where, "must be a text here; Tags in triggered_tags must have a string begin, not a token format")
-            fitting = [trigger for size in sizes if (trigger := tag.begin[:size]) in of]
+            fitting = [trigger for size in sizes if size <= len(tag.begin) and (trigger := tag.begin[:size]) in of]
             if not fitting:
                 refuse(where, f"{shown(tag.begin)} begins with none of the triggers ({', '.join(map(shown, [*of][:5]))})")
             if len(fitting) > 1:
                 refuse(where, f"{shown(tag.begin)} begins with more than one trigger: {', '.join(map(shown, fitting))}")
             of[fitting[0]].append((begin, partial(self._body, tag, tag_path)))
-        return self._text_with(of, form.excludes, around, form.at_least_one, form.stop_after_first)
+        with self._limits_of(f"{path}.triggers", of):
+            return self._text_with(of, form.excludes, around, form.at_least_one, form.stop_after_first)
 
     def _dispatch(self, form: formats.DispatchFormat, path: str, around: _Surroundings) -> Expression:
         of: dict[str, list[tuple[Marker, _Rule]]] = {}
@@ -297,7 +313,8 @@ class _Writer:
         for i, (text, inner) in enumerate(form.rules):
             rule = partial(self._reference, inner, f"{path}.rules[{i}][1]", within)
             of.setdefault(text, []).append((self._tokens.marker(text), rule))
-        return self._text_with(of, form.excludes, around, at_least_one=False, stop_after_first=not form.loop, close=False)
+        with self._limits_of(f"{path}.rules", of):
+            return self._text_with(of, form.excludes, around, at_least_one=False, stop_after_first=not form.loop, close=False)
 
     def _text_with(
         self,

@@ -91,3 +91,35 @@ def test_such_a_grammar_is_not_printed() -> None:
         str(grammar)
     with pytest.raises(psc.GrammarError, match="many triggers"):
         grammar.to_cfg()
+
+
+@pytest.mark.parametrize("kind", ["triggers", "rules", "excludes"])
+def test_what_is_too_much_is_named(kind: str) -> None:
+    texts = [f"<{i}{'ab' * 60}{i}>" for i in range(2000)] + ["<the longest" + "c" * 300 + ">"]
+    call = {"type": "const_string", "value": "x"}
+    forms: dict[str, dict[str, object]] = {
+        "triggers": {
+            "type": "triggered_tags",
+            "triggers": texts,
+            "tags": [{"begin": t, "content": call, "end": "."} for t in texts],
+        },
+        "rules": {"type": "dispatch", "rules": [[t, call] for t in texts]},
+        "excludes": {"type": "any_text", "excludes": texts},
+    }
+    form = {"type": "sequence", "elements": [{"type": "const_string", "value": "y"}, forms[kind]]}
+    with pytest.raises(
+        psc.ResourceLimitError, match=rf"format.elements\[1\].{kind}: .*limit.*2,001 texts.*<the longest.* 313 ch"
+    ) as e:
+        psc.Grammar.from_structural_tag({"type": "structural_tag", "format": form}).to_ebnf()
+    assert len(str(e.value)) < 500
+
+
+def test_triggers_of_different_lengths_that_are_whole_begins() -> None:
+    call = {"type": "const_string", "value": "x"}
+    begins = ["<a>", "<bb>", "<ccc>"]
+    form = {"type": "triggered_tags", "triggers": begins, "tags": [{"begin": b, "content": call, "end": "."} for b in begins]}
+    grammar = psc.GrammarCompiler(tokenizer([b"<", b"<a", b">", b"b>x", b"."]), store=False).compile_structural_tag(
+        {"type": "structural_tag", "format": form}
+    )
+    assert psc.GrammarMatcher(grammar).accept_string("..<a>x.<bb>x.<ccc>x.<")
+    assert not psc.GrammarMatcher(grammar).accept_string("<a>y")
