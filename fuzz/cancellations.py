@@ -29,14 +29,8 @@ from psc.errors import CompilationCancelledError, PscError
 
 _LIMIT_S = 0.1
 """Twice what the documentation promises: the machine may be busy."""
-_LONGER_S = {
-    "lark: brackets": 1.0,
-    "lark: malformed": 1.0,
-    "lark: any case": 0.5,
-    "lark: any case in text": 0.5,
-    "lark: terminals": 0.5,
-}
-"""What docs/serving.md names: texts that other parsers read, Lark's (a text with an error) and Python's (regexes)."""
+_LONGER_S = {"lark: imports": 0.3}
+"""What docs/serving.md names: modules are imported in the first case that needs them."""
 _LONGEST_S = 0.5
 _PSC = str(Path(psc.__file__).parent.resolve())
 

@@ -245,3 +245,25 @@ def test_waiting_for_a_registry_is_called_off(tmp_path: Path) -> None:
     cancellation.cancel()
     assert isinstance(thread.outcome(), psc.CompilationCancelledError)
     go.set()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "start: " + '"a" ' * 40 + ")\n",
+        'start: A B\nA: "a" /b+/i\nB: A "c" | "d".."e"\n',
+        "start: A\nA: /" + "ab[c-e]?" * 200 + "/i\n",
+    ],
+    ids=["malformed", "terminals", "a long regex"],
+)
+def test_whatever_reads_a_lark_text_it_is_never_wrong_when_it_is_called_off(text: str) -> None:
+    outcomes = set()
+    for looks in [*range(120), *range(120, 6000, 97), 10**9]:
+        try:
+            psc.GrammarCompiler(INFO, store=False).compile_lark(text, cancellation=after(looks))
+            outcomes.add("compiled")
+        except psc.CompilationCancelledError:
+            outcomes.add("called off")
+        except psc.GrammarError as e:
+            outcomes.add(str(e))
+    assert "called off" in outcomes and len(outcomes) == 2, outcomes

@@ -29,6 +29,7 @@ from lark.load_grammar import (
 )
 from lark.tree import Tree
 
+from psc._core import stop_if_cancelled
 from psc.compiler.frontends.lark.imports import MAX_IMPORTED_BYTES, may_import
 from psc.compiler.frontends.lark.places import Places
 from psc.compiler.frontends.lark.syntax import NotRead, read_statements
@@ -47,10 +48,32 @@ def _statements(text: str, name: str) -> Tree[Any]:
         if not e.given_to_lark:
             raise cannot_be_read(e.position, Places(text, name)) from None
     try:
-        tree: Tree[Any] = PrepareGrammar().transform(_get_parser().parse(text + "\n", "start"))  # type: ignore[no-untyped-call]
-        return tree
+        return _read_by_lark(text)
     except UnexpectedInput as e:
         raise unexpected(e, Places(text, name)) from None
+
+
+def _read_by_lark(text: str) -> Tree[Any]:
+    """What Lark's parser makes of a text, token by token, so that it can be called off."""
+    parsing = _get_parser().parse_interactive(text + "\n", "start")  # type: ignore[no-untyped-call]
+    last = None
+    for token in parsing.iter_parse():
+        stop_if_cancelled()
+        last = token
+    tree: Tree[Any] = _Preparing().transform(parsing.feed_eof(last))
+    return tree
+
+
+class _Preparing(PrepareGrammar):
+    """Lark's preparation of a tree, which looks at each node whether it is called off."""
+
+    def _call_userfunc(self, *arguments: Any) -> Any:
+        stop_if_cancelled()
+        return super()._call_userfunc(*arguments)  # type: ignore[no-untyped-call]
+
+    def _call_userfunc_token(self, token: Any) -> Any:
+        stop_if_cancelled()
+        return super()._call_userfunc_token(token)  # type: ignore[no-untyped-call]
 
 
 _DEFINED: Final = re.compile(r"^[?!]*(\w+)(?=[ \t]*[:.{])", re.M)
@@ -69,12 +92,14 @@ class DefinitionBuilder(GrammarBuilder):
         tree = _statements(grammar_text, str(grammar_name))
         imports: dict[tuple[str, ...], tuple[Any, dict[str, str]]] = {}
         for statement in tree.children:
+            stop_if_cancelled()
             if statement.data == "import":
                 path, base, aliases = self._unpack_import(statement, grammar_name)
                 known = imports.setdefault(path, (base, {}))
                 assert known[0] == base, f"Inconsistent base_path for {'.'.join(path)}."
                 known[1].update(aliases)
         for path, (base, aliases) in imports.items():
+            stop_if_cancelled()
             try:
                 self.do_import(path, base, aliases, mangle)
             except FileNotFoundError:

@@ -276,6 +276,7 @@ class RuleExpander:
                     f"{self._place(name)}: Rules defined twice: {name} : {written} (optional items or groups may expand alike)"
                 )
             found[plain] = True
+            stop_if_cancelled()
         return [ExpandedRule(name, symbols, priority) for symbols in found]
 
     def _alternatives(self, root: _Node) -> Sequence[Alternative]:

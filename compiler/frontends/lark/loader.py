@@ -210,7 +210,7 @@ def _precedence(t: TerminalDef) -> tuple[int, bool, int, int, str]:
     return (priority, not isinstance(t.pattern, PatternStr), *rest)  # type: ignore[return-value]
 
 
-_FLAG_GROUPS = re.compile(r"(?<!\\)(?:\(\?[a-z]:){2,}")
+_FLAG_GROUPS = re.compile(r"\((?<!\\\()\?[a-z]:(?:\(\?[a-z]:)+")  # begins with a character, so that it is searched for
 
 
 def _with_flags_sorted(pattern: str) -> str:
@@ -227,6 +227,7 @@ def _definition_lines(text: str) -> dict[str, int]:
 
 def _line_of_pattern(text: str, t: TerminalDef) -> int | None:
     """The line where an anonymous terminal's text first stands."""
+    stop_if_cancelled()
     raw = t.pattern.raw or t.pattern.value
     at = text.find(raw)
     return None if at < 0 else text.count("\n", 0, at) + 1

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from lark.grammar import NonTerminal
 from lark.grammar import Terminal as LarkTerminal
-from lark.lexer import Pattern, TerminalDef
+from lark.lexer import Pattern, PatternRE, TerminalDef
 from lark.load_grammar import PrepareLiterals, TerminalTreeToPattern
 from lark.tree import Tree
 
@@ -22,7 +22,8 @@ from psc._core import stop_if_cancelled
 from psc.compiler.frontends.lark.definitions import Definitions, TerminalDefinition
 from psc.compiler.frontends.lark.places import Places
 from psc.compiler.frontends.lark.wording import malformed, undefined
-from psc.errors import GrammarError, ResourceLimitError
+from psc.compiler.terminals.regex.codepoints import watched_parse
+from psc.errors import CompilationCancelledError, GrammarError, ResourceLimitError
 from psc.support.limits import limit
 
 MAX_PATTERN_TEXT: Final = limit("lark_pattern_characters")
@@ -30,6 +31,7 @@ MAX_PATTERN_TEXT: Final = limit("lark_pattern_characters")
 
 _AROUND_A_PATTERN: Final = 16  # what a group, its flags and a count add
 _MAX_NAMES: Final = 6
+_LONG_PATTERN: Final = 1_000  # of which Python's parser takes a millisecond
 
 
 def terminal_patterns(definitions: Definitions, places: Places) -> list[TerminalDef]:
@@ -67,7 +69,10 @@ def terminal_patterns(definitions: Definitions, places: Places) -> list[Terminal
 def check_widths(terminal: TerminalDef, places: Places) -> None:
     """Has Lark parse a terminal's pattern, whose widths decide between terminals. Raises :class:`GrammarError` if that fails."""
     with _named_failures(terminal.name, places, terminal.pattern.raw):
-        _ = terminal.pattern.max_width
+        pattern = terminal.pattern
+        if isinstance(pattern, PatternRE) and len(pattern.value) > _LONG_PATTERN and r"\p" not in pattern.value:
+            pattern._width = list(map(int, watched_parse(pattern.to_regexp()).getwidth()))  # as Lark does
+        _ = pattern.max_width
 
 
 @contextmanager
@@ -75,7 +80,7 @@ def _named_failures(name: str, places: Places, raw: str | None = None) -> Iterat
     """Says of which terminal something is wrong, and where in it; `raw` is how it is written where it has no name."""
     try:
         yield
-    except GrammarError:
+    except (GrammarError, CompilationCancelledError):
         raise
     except (RecursionError, OverflowError) as e:
         cause = "nested groups" if isinstance(e, RecursionError) else "a count"

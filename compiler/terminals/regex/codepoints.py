@@ -14,10 +14,13 @@ import importlib
 import re
 from collections.abc import Iterable
 from functools import cache, lru_cache
+from types import FunctionType
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
+
+from psc._core import stop_if_cancelled
 
 Bounds = npt.NDArray[np.int32]
 """Inversion list of code points, shape (2 * number of ranges,)."""
@@ -29,6 +32,21 @@ LAST_SURROGATE: Final = 0xDFFF
 # Untyped on purpose: type checkers know next to nothing of these modules.
 parser: Final[Any] = importlib.import_module("re._parser")
 sre: Final[Any] = importlib.import_module("re._constants")
+
+
+class _WatchedTokenizer(parser.Tokenizer):  # type: ignore[misc]
+    """The characters of a pattern, for a parser that can be called off: it takes a second for some hundred thousand."""
+
+    def get(self) -> Any:
+        """The character that is next."""
+        stop_if_cancelled()
+        return super().get()
+
+
+watched_parse: Final[Any] = FunctionType(
+    parser.parse.__code__, {**vars(parser), "Tokenizer": _WatchedTokenizer}, "parse", parser.parse.__defaults__
+)
+"""Python's parser of patterns, the same code, but for its tokenizer."""
 
 sre_module: Final[Any] = importlib.import_module("_sre")
 _OTHER_CASES: Final[dict[int, tuple[int, ...]]] = importlib.import_module("re._casefix")._EXTRA_CASES

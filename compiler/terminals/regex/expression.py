@@ -16,7 +16,7 @@ import numpy as np
 
 from psc._core import stop_if_cancelled
 from psc.compiler.expressions.expression import EMPTY, NOTHING, Chars, Choice, Expression, Literal, Repeat, Sequence
-from psc.compiler.terminals.regex.codepoints import Bounds, category, character_set, complement, parser, sre, union
+from psc.compiler.terminals.regex.codepoints import Bounds, category, character_set, complement, sre, union, watched_parse
 from psc.compiler.terminals.regex.partition import without_surrogates
 
 
@@ -66,7 +66,7 @@ def pattern_difference(pattern: str, flags: int = 0) -> tuple[Expression, tuple[
 
 def _parse(pattern: str, flags: int) -> tuple[Any, int]:
     try:
-        tree = parser.parse(pattern, flags)
+        tree = watched_parse(pattern, flags)
     except (re.error, RecursionError, OverflowError):
         return None, flags
     flags |= tree.state.flags
