@@ -16,7 +16,7 @@ namespace {
 
 using PredicateKind = PredicateGraph::Kind;
 
-constexpr std::size_t kFewMembers = 12;  // of a formula over presence, whose states need not be counted before
+constexpr std::size_t kFewMembersOfObject = 12;  // of a formula over presence, whose states need not be counted before
 constexpr std::size_t kMaxMemberStates = limit("schema_object_states"), kMaxNameKinds = limit("schema_name_kinds"),
                       kMaxShared = limit("schema_shared_members"), kMaxNamesInSets = limit("schema_set_members"),
                       kMaxKinds = limit("schema_cases"), kMaxFormulaSteps = 125 * limit("schema_case_steps");
@@ -51,7 +51,7 @@ bool SchemaRules::Members::has_few_states() {
     std::set<Predicate> now{presence_}, next;
     std::set<Word> mentioned;
     find_members(presence_, next, mentioned);
-    if (mentioned.size() <= kFewMembers && !depends_on_values()) return true;
+    if (mentioned.size() <= kFewMembersOfObject && !depends_on_values()) return true;
     std::size_t n_states = 0;
     for (std::size_t i = 0; i < declared_.size() && presence_ != rules_.graph_.always(); ++i) {
         next.clear();
