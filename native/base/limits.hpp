@@ -100,6 +100,8 @@ inline constexpr Limit kLimits[] = {
     {"JSON Schema", "unique_items", 1'000, "items of an array with `uniqueItems` whose values are not listed", "their text"},
     {"JSON Schema", "text_states", 40'000, "states of a pattern, format or range of numbers"},
     {"JSON Schema", "text_set_states", 4'000'000, "states of a set of strings"},
+    {"JSON Schema", "schema_text_words", 20'000'000,
+     "states of the sets of strings and numbers that a schema combines, and three words for each arc", "50 ns and 10 bytes"},
     {"JSON Schema", "counted_text_states", 1'000'000,
      "states that a pattern or format may repeat, times the characters that a length beside it allows"},
     {"JSON Schema", "counted_lengths", 4'000'000, "lengths of what may follow in all states of a pattern or format with a length",

@@ -1,11 +1,20 @@
 #include "schema/predicates.hpp"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
+#include "base/errors.hpp"
+#include "base/limits.hpp"
 #include "base/sorted.hpp"
 
 namespace psc {
+
+namespace {
+
+constexpr std::size_t kMaxCombined = limit("schema_text_words");
+
+}  // namespace
 
 NameSet union_of(const NameSet& a, const NameSet& b) {
     NameSet out = a;
@@ -61,6 +70,10 @@ Language LanguageTable::combined(Word operation, Language a, Language b, Make ma
     auto& cache = cache_[operation];
     if (const auto found = cache.find(key); found != cache.end()) return found->second;
     const Language made = number(make((*this)[a], (*this)[b]));
+    n_combined_ += key_.size();
+    if (n_combined_ > kMaxCombined)
+        throw LimitExceeded("states and arcs of the sets of strings and numbers that are combined: more than " +
+                            std::to_string(kMaxCombined));
     cache.emplace(key, made);
     return made;
 }

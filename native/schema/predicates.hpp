@@ -89,6 +89,7 @@ public:
     const TextAutomaton& operator[](Language language) const { return *automata_[static_cast<std::size_t>(language.v)]; }
     // Null where number_of_constant() did not set it.
     const TextAutomaton* spelled(Language language) const;
+    // These throw LimitExceeded.
     Language both(Language a, Language b);
     Language either(Language a, Language b);
     Language but(Language a, Language b);
@@ -109,6 +110,7 @@ private:
     std::vector<Constant> constants_;  // a few
     std::vector<Word> key_;
     std::unordered_map<std::uint64_t, Language> cache_[3];
+    std::size_t n_combined_ = 0;  // states, and words of arcs, that combined() has made
 };
 
 class PredicateGraph {

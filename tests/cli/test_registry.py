@@ -255,10 +255,10 @@ def test_transfers_that_take_long_are_shown_on_a_terminal(monkeypatch: pytest.Mo
     monkeypatch.setattr(sys, "stderr", terminal)
     with Transfers("pulling") as transfers:
         deadline = time.monotonic() + 20
-        while "1.50 MB of 3.00 MB" not in terminal.getvalue() and time.monotonic() < deadline:
+        while "1.5/3.0 MB" not in terminal.getvalue() and time.monotonic() < deadline:
             transfers.moved("java/qwen3", 1_500_000, 3_000_000)
             time.sleep(0.01)
-    assert "pulling: java/qwen3" in terminal.getvalue() and "1.50 MB of 3.00 MB" in terminal.getvalue()
+    assert "pulling: java/qwen3" in terminal.getvalue() and "1.5/3.0 MB" in terminal.getvalue()
     monkeypatch.setattr(sys, "stderr", pipe)
     with Transfers("pulling") as transfers:
         time.sleep(0.05)
