@@ -18,6 +18,7 @@ from psc.compiler.expressions.expression import EMPTY, NOTHING, Choice, Expressi
 from psc.compiler.expressions.free_text import free_text, text_into_marker, text_until_end, text_until_trigger
 from psc.compiler.expressions.markers import Marker
 from psc.compiler.expressions.text_search import TriggerSearch
+from psc.compiler.expressions.tokens import token_set
 
 MAX_COPIED_STATES: Final = 20_000
 """Of the free text until each of some triggers; what needs more is one automaton for all triggers."""
@@ -92,7 +93,7 @@ class FreeTexts:
     def segments(self, triggers: Triggers, options: Many[Many[_Option]]) -> Expression:
         """Free text until a trigger, the rest of a marker that begins with it, and what follows; `options`: of each trigger."""
         if triggers.search is not None and triggers.search.firsts:
-            return self._separate_segments(triggers.search, [one for some in options for one in some])
+            return self._separate_segments(triggers, triggers.search, options)
         segments: list[Expression] = []
         for number, (text, some) in enumerate(zip(triggers.texts, options, strict=True)):
             if not some:
@@ -105,16 +106,25 @@ class FreeTexts:
                     segments.append(Sequence((self._into_marker(triggers, begin, size), body)))
         return Choice(tuple(segments))
 
-    def _separate_segments(self, search: TriggerSearch, options: Many[_Option]) -> Expression:
+    def _separate_segments(self, triggers: Triggers, search: TriggerSearch, options: Many[Many[_Option]]) -> Expression:
         """The same of triggers that do not overlap: free text until the first character of a marker, and its rest."""
         rests: dict[str, list[Expression]] = {c: [] for c in search.firsts}
-        for begin, body in options:
-            rests[begin.text[0]].append(Sequence((begin.after(1).expression(), body)))
+        begun: list[Expression] = []
+        for text, some in zip(triggers.texts, options, strict=True):
+            for begin, body in some:
+                rests[begin.text[0]].append(Sequence((begin.after(1).expression(), body)))
+                begun += [
+                    Sequence((token_set([token]), begin.after(b).expression(), body))
+                    for a, token, b in begin.tokens
+                    if a == 0 and b > len(text)
+                ]
         segments: list[Expression] = []
         for number, (c, rest) in enumerate(rests.items()):
             if rest:
                 until = self._text(f"text until {c!r}", (search, c), partial(search.until_first, number))
                 segments.append(Sequence((until, Choice(tuple(rest)))))
+        if begun:
+            segments.append(Sequence((self.beside(triggers), Choice(tuple(begun)))))
         return Choice(tuple(segments))
 
     def _until_trigger(self, triggers: Triggers, number: int) -> Expression:

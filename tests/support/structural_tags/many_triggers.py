@@ -12,7 +12,7 @@ import psc
 from psc.compiler.frontends.structural_tag import free_texts
 
 _PIECES = ["<t", "<a", "ab", "ba", "<t1", "</", ">", "1>", "<<", "b<", "aab", "12", "x", "/x>"]
-_SPECIAL = ["<t1>", "a<", "<ab>"]
+_SPECIAL = ["<t1>", "a<", "<ab>", "<b>", "b>"]
 _INFO = psc.TokenizerInfo.from_tokens(
     [*(bytes([b]) for b in range(128)), *[p.encode() for p in _PIECES], *[s.encode() for s in _SPECIAL], b"</s>"],
     special_token_ids=range(128 + len(_PIECES), 128 + len(_PIECES) + len(_SPECIAL)),
@@ -45,7 +45,8 @@ def format_with_triggers(rng: random.Random) -> dict[str, Any]:
         content = rng.choice(
             [{"type": "const_string", "value": "1"}, {"type": "any_text"}, {"type": "regex", "pattern": "[ab]{1,2}"}]
         )
-        begin = trigger + rng.choice(["", "", ">", "b"])
+        over_its_end = [name[k:] for name in _SPECIAL for k in range(1, len(name)) if trigger.endswith(name[:k])]
+        begin = trigger + rng.choice(["", "", ">", "b", *over_its_end])
         return {"type": "tag", "begin": begin, "content": content, "end": rng.choice(ends)}
 
     flags = {key: True for key in ("at_least_one", "stop_after_first") if rng.random() < 0.2}

@@ -123,3 +123,21 @@ def test_triggers_of_different_lengths_that_are_whole_begins() -> None:
     )
     assert psc.GrammarMatcher(grammar).accept_string("..<a>x.<bb>x.<ccc>x.<")
     assert not psc.GrammarMatcher(grammar).accept_string("<a>y")
+
+
+@pytest.mark.parametrize("begin", ["<ab>", "x<ab>"])
+def test_a_special_token_stands_over_the_end_of_its_trigger(begin: str) -> None:
+    words = [b"<ab>", *[bytes([b]) for b in range(128)], b"</s>"]
+    info = psc.TokenizerInfo.from_tokens(words, special_token_ids=[0], stop_token_ids=[129])
+    compiler = psc.GrammarCompiler(info, store=False, registry=False)
+    call = {"type": "const_string", "value": "1"}
+    tags = [{"begin": b, "content": call, "end": "."} for b in (begin, "<c")]
+    form = {"type": "triggered_tags", "triggers": [begin[:-1], "<c"], "tags": tags}
+    with one_automaton():
+        matcher = psc.GrammarMatcher(compiler.compile_structural_tag({"type": "structural_tag", "format": form}))
+    before = begin.removesuffix("<ab>")
+    assert matcher.accept_string("y<" + before)
+    assert matcher.accept_token(0)
+    assert matcher.accept_string("1.<c1." + before)
+    assert matcher.accept_token(0)
+    assert not matcher.accept_string("2")
