@@ -14,6 +14,7 @@ Cost: a case is 0.1 s, most of it the time until something happens.
 from __future__ import annotations
 
 import ast
+import faulthandler
 import json
 import os
 import random
@@ -40,6 +41,7 @@ from psc.serving.service import GrammarService
 
 _LIMIT_S = 30.0
 """What hangs takes longer, on a machine that is busy."""
+_MOST_STDERR = 1500
 _MEMBER = {"type": "string", "pattern": "^[a-z]{1,30}(x|y)*$"}
 _SCHEMA = {"type": "object", "properties": {f"p{i}": _MEMBER for i in range(5)}, "required": ["p1"]}
 _TAG = {"structures": [{"begin": "<a>", "schema": _SCHEMA, "end": "</a>"}], "triggers": ["<a"]}
@@ -146,27 +148,45 @@ def _work(compiler: psc.GrammarCompiler, seed: int) -> None:
             pass
 
 
-def _outcome(child: int) -> int:
-    """The status of a child, which must end in time."""
+def _forked(stderr: Path) -> int:
+    """Forks. The child, for which this is 0, writes its stderr to a file, and there where its threads are if a signal ends it."""
+    child = os.fork()
+    if not child:
+        file = os.open(stderr, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND)
+        os.dup2(file, 2)
+        os.close(file)
+        faulthandler.enable(2)
+    return child
+
+
+def _check_end(child: int, stderr: Path) -> None:
+    """Waits for a child. It must end in time, with the status 17."""
     end = time.monotonic() + _LIMIT_S
     while True:
         ended, status = os.waitpid(child, os.WNOHANG)
         if ended:
-            return os.waitstatus_to_exitcode(status)
+            break
         if time.monotonic() > end:
-            os.kill(child, signal.SIGABRT)  # faulthandler, if it is on, says where it hangs
+            os.kill(child, signal.SIGABRT)
             os.waitpid(child, 0)
-            raise AssertionError("the process does not end")
+            raise AssertionError(f"the process does not end{_tail(stderr)}")
         time.sleep(0.001)
+    code = os.waitstatus_to_exitcode(status)
+    assert code == 17, f"it ended with {code}{_tail(stderr)}"
+
+
+def _tail(stderr: Path) -> str:
+    """The end of what a child wrote."""
+    return "\n" + stderr.read_text(errors="replace")[-_MOST_STDERR:] if stderr.exists() else ""
 
 
 def end(case: Case, folder: str) -> None:
     rng = case.rng
     wait_s, seed, warm = rng.random() ** 2 * 0.15, rng.randrange(10**9), rng.random() < 0.3
-    child = os.fork()
+    stderr = Path(folder) / "stderr"
+    child = _forked(stderr)
     if child:
-        status = _outcome(child)
-        assert status == 17, f"it ended with {status}"
+        _check_end(child, stderr)
         return
     try:
         _begin(folder, random.Random(seed), warm)
@@ -279,7 +299,7 @@ def interrupt(case: Case, folder: str) -> None:
 
 
 def fork(case: Case, folder: str) -> None:
-    rng = case.rng
+    rng, stderr = case.rng, Path(folder) / "stderr"
     compiler = _compiler(folder, rng)
     makes = [KINDS[kind](str(rng.randrange(10**6))) for kind in rng.sample(list(KINDS), 3)]
     expected = [_expected(make) for make in makes]
@@ -294,16 +314,17 @@ def fork(case: Case, folder: str) -> None:
         thread.start()
     for _ in range(rng.randint(1, 3)):
         time.sleep(rng.random() ** 2 * 0.02)
-        child = os.fork()
+        child = _forked(stderr)
         if child:
-            status = _outcome(child)
-            assert status == 17, f"the child ended with {status}"
+            _check_end(child, stderr)
             case.counts["forks"] += 1
             continue
         try:
             equal = [_masks(make(compiler)) for make in makes] == expected
             compiler.clear_cache()
             os._exit(17 if equal else 1)
+        except BaseException:
+            traceback.print_exc()
         finally:
             os._exit(2)
     for thread in threads:

@@ -33,6 +33,8 @@ from typing import IO, Any
 
 _MAX_FINDINGS = 20
 """A fuzzer that finds more stops: they have one cause."""
+_PRINTED_LINES = 12
+"""Of a finding's details, the last ones; its file has all."""
 _MAX_TO_START_S = 120.0
 """Python and its imports, on a machine that is busy."""
 
@@ -94,6 +96,7 @@ def main(name: str, what: str, run_case: RunCase, *, case_limit_s: float = 60.0)
         print(f"fuzz.{name}, seed {options.seed}: {report['cases']:,} cases in {report['seconds']:.0f} s ({counted})")
         for finding in report["findings"]:
             print(f"  found in case {finding['case']}: {finding['what'].splitlines()[0][:200]}\n    {finding['file']}")
+            print("".join(f"    | {line[:200]}\n" for line in finding["tail"]), end="")
     sys.exit(1 if report["findings"] else 0)
 
 
@@ -167,7 +170,7 @@ class _Run:
                 except queue.Empty:
                     child.kill()
                     child.wait()
-                    self._found(running, f"hangs: nothing for {self.limit_s:.0f} s", "", Path(folder))
+                    self._found(running, f"hangs: nothing for {self.limit_s:.0f} s", _tail(errors), Path(folder))
                     return running + 1
                 if line is None:
                     break
@@ -187,8 +190,7 @@ class _Run:
                     over = True
             status = child.wait()
             if not over:
-                errors.seek(0)
-                self._found(running, f"the process died with status {status}", errors.read()[-20000:], Path(folder))
+                self._found(running, f"the process died with status {status}", _tail(errors), Path(folder))
             return running + 1
 
     def _found(self, case: int, what: str, details: str, folder: Path) -> None:
@@ -199,7 +201,13 @@ class _Run:
         file.write_text(f"{again}\n\n{what}\n\n{details}\n")
         for attached in (folder / str(case)).glob("*"):
             (self.out / f"{stem}-{attached.name}").write_bytes(attached.read_bytes())
-        self.findings.append({"case": case, "what": what, "file": str(file), "again": again})
+        tail = details.splitlines()[-_PRINTED_LINES:]
+        self.findings.append({"case": case, "what": what, "tail": tail, "file": str(file), "again": again})
+
+
+def _tail(errors: IO[str]) -> str:
+    errors.seek(0)
+    return errors.read()[-20000:]
 
 
 def _listen(pipe: IO[str], said: queue.Queue[dict[str, Any] | None]) -> None:

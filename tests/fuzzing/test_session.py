@@ -62,16 +62,17 @@ def bad(tmp_path: Path) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("what", "said"),
+    ("what", "said", "tail"),
     [
-        ("raise ValueError('of no use')", "ValueError: of no use"),
-        ("os.abort()", "died with status -6"),
-        ("time.sleep(60)", "hangs: nothing for 2 s"),
+        ("raise ValueError('of no use')", "ValueError: of no use", "ValueError: of no use"),
+        ("os.write(2, b'why'); os.abort()", "died with status -6", "why"),
+        ("os.write(2, b'where'); time.sleep(60)", "hangs: nothing for 2 s", "where"),
     ],
 )
-def test_what_is_a_finding(bad: Any, what: str, said: str) -> None:
+def test_what_is_a_finding(bad: Any, what: str, said: str, tail: str) -> None:
     first = bad(what)["findings"][0]
     assert said in first["what"]
+    assert tail in first["tail"][-1]
     assert first["case"] == 0
     kept = Path(first["file"])
     assert first["again"] in kept.read_text()
