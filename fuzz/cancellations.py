@@ -13,6 +13,7 @@ Cost: a case is as long as the random moment, 0.5 s at most.
 
 from __future__ import annotations
 
+import gc
 import json
 import random
 import sys
@@ -21,6 +22,7 @@ import time
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import psc
@@ -175,7 +177,14 @@ def _nested(n: int) -> dict[str, Any]:
 
 def _at_work(thread: threading.Thread) -> str:
     """The function of psc's, or that a function of psc's has called, that a thread is in."""
-    frame = sys._current_frames().get(thread.ident or 0)
+    gc.disable()  # CPython 3.11 takes frames of threads that go on while it collects
+    try:
+        return _innermost(sys._current_frames().get(thread.ident or 0))
+    finally:
+        gc.enable()
+
+
+def _innermost(frame: FrameType | None) -> str:
     inner = ""
     while frame is not None:
         code = frame.f_code

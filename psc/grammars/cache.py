@@ -141,14 +141,26 @@ class GrammarCache:
         while True:
             with self._lock:
                 entry = self._sound(key)
-                if entry is None:
-                    mine: _Pending = Pending(GrammarCache.get_or_build.__code__)
-                    self._entries[key] = mine
-                    break
+            if entry is None:
+                mine: _Pending = Pending()
+                with mine.making:
+                    entry = self._registered(key, mine)
+                    if entry is mine:
+                        return self._built(key, mine, build)
             compiled = result_unless_cancelled(entry, cancellation) if isinstance(entry, Pending) else entry
             if compiled is not None:
                 return compiled
             self._drop_entry(key, entry)  # the thread that made it gave up, or is gone
+
+    def _registered(self, key: Key, mine: _Pending) -> CompiledGrammar | _Pending:
+        """The entry of a key: ``mine``, where it had none."""
+        with self._lock:
+            entry = self._sound(key)
+            if entry is None:
+                entry = self._entries[key] = mine
+            return entry
+
+    def _built(self, key: Key, mine: _Pending, build: Callable[[], CompiledGrammar]) -> CompiledGrammar:
         with mine.ends(self._drop_entry, key):
             compiled = build()
             with self._lock:

@@ -112,26 +112,32 @@ class ValidationCache:
         """
         key = kind, hashlib.sha256(text.encode(errors="surrogatepass")).digest()
         while True:
-            with self._lock:
-                cached = self._verdicts.get(key)
-                if cached is None:
-                    mine = self._verdicts[key] = Pending(ValidationCache.validate.__code__)
-                    if len(self._verdicts) > self._max_texts:
-                        self._verdicts.popitem(last=False)
-                    break
-                self._verdicts.move_to_end(key)
+            mine: Pending[_Verdict] = Pending()
+            with mine.making:
+                cached = self._registered(key, mine)
+                if cached is mine:
+                    _raise(self._read(key, mine, kind, text))
+                    return False
             verdict = cached.wait(stop_if_cancelled)
             if verdict is not None:
-                if verdict.error is not None:
-                    raise copy.copy(verdict.error)
+                _raise(verdict)
                 return True
             self._drop(key, cached)  # the thread that read it gave up, or is gone
+
+    def _registered(self, key: _Key, mine: Pending[_Verdict]) -> Pending[_Verdict]:
+        """The verdict of a key: ``mine``, where it had none."""
+        with self._lock:
+            cached = self._verdicts.setdefault(key, mine)
+            self._verdicts.move_to_end(key)
+            if len(self._verdicts) > self._max_texts:
+                self._verdicts.popitem(last=False)
+            return cached
+
+    def _read(self, key: _Key, mine: Pending[_Verdict], kind: Kind, text: str) -> _Verdict:
         with mine.ends(self._drop, key):  # an error here is no fact about the text: memory ran out, say
             verdict = _Verdict(self._error(kind, text))
             mine.set(verdict)
-        if verdict.error is not None:
-            raise copy.copy(verdict.error)
-        return False
+        return verdict
 
     def _error(self, kind: Kind, text: str) -> PscError | None:
         try:
@@ -146,3 +152,8 @@ class ValidationCache:
         with self._lock:
             if self._verdicts.get(key) is pending:
                 del self._verdicts[key]
+
+
+def _raise(verdict: _Verdict) -> None:
+    if verdict.error is not None:
+        raise copy.copy(verdict.error)

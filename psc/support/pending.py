@@ -4,46 +4,54 @@ The idea: a `concurrent.futures.Future` that a thread registers, and cannot set 
 for ever. That happens where a handler of a signal raises between the two (Ctrl-C, a second one in the `finally` of the first, an
 alarm that raises), and in the child of a fork, which has not the thread that makes it. Such a handler may also raise inside of a
 `threading.Condition`, whose lock then stays taken. So nobody relies on being woken here: who waits looks now and then whether the
-result is there, and whether the call that makes it is still among the frames of its thread.
+result is there, and whether the thread that makes it is still in the block that it holds a lock for. The lock is the standard
+library's: `with` takes it and frees it in one step each, between which no handler runs, and however the block is left.
 
-Example: A registers a `Pending` in the local variable `mine` of `get_or_build`, and Ctrl-C ends the call before the block of
-`ends` begins. B waits for the entry. B looks at A's frames, finds no `get_or_build` with that `mine`, and builds it.
+Example: A registers a `Pending` within `with mine.making`, and Ctrl-C ends A's call before the block of `ends` begins. B waits for
+the entry, sees that nobody is in its block, and builds it.
 
-Cost: a lock; who waits wakes up 50 times a second, and looks at the frames of one thread every quarter of a second.
-Tried and dropped: `weakref` to a token of the maker's frame: a traceback that somebody keeps holds the frame.
+Cost: two locks; who waits wakes up 50 times a second.
+Tried and dropped: `weakref` to a token of the maker's frame, since a traceback that somebody keeps holds the frame; looking for the
+call among the frames of its thread (`sys._current_frames`), since CPython 3.11 may collect garbage in the middle of it; another
+thread goes on then, its frames are freed, and the process dies of signal 11 or waits for itself.
 """
 
 from __future__ import annotations
 
-import sys
 import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from types import CodeType, FrameType, TracebackType
-from typing import Generic, TypeVar
+from types import TracebackType
+from typing import Final, Generic, TypeVar
 
 from psc.errors import CompilationCancelledError
+from psc.support.forks import in_child
 
 _T = TypeVar("_T")
 _Key = TypeVar("_Key")
 _POLL_S = 0.02
-_POLLS_BEFORE_A_LOOK = 12
+_survivors: list[int] = []
+"""The thread that forked, of each fork between the first process and this one."""
 
 
 class Pending(Generic[_T]):
     """A result that is not there yet.
 
+    The thread that creates it makes the result, in a block of ``making``, and registers it for others inside of that block only.
+
     Args:
-        maker: the code of the function whose call makes it, on the calling thread, with this object in its variable ``mine``; or
-            the thread that makes it.
+        maker: another thread that makes it instead, without such a block.
 
     May be used from several threads.
     """
 
-    def __init__(self, maker: CodeType | threading.Thread) -> None:
+    def __init__(self, maker: threading.Thread | None = None) -> None:
+        self.making: Final = threading.Lock()
+        """Held while the result is made."""
         self._maker = maker
         self._ident = threading.get_ident()
+        self._forks = len(_survivors)
         self._outcome: tuple[_T | None, BaseException | None] | None = None
         self._over = threading.Lock()  # only wakes up; whether it is over says the outcome
         self._over.acquire()
@@ -74,20 +82,17 @@ class Pending(Generic[_T]):
     @property
     def is_abandoned(self) -> bool:
         """Whether nobody makes it any more, and there is no result."""
-        if isinstance(self._maker, threading.Thread):
+        if self._maker is not None:
             makes = self._maker.is_alive()
         else:
             # The calling thread cannot wait for itself: the call that makes it was ended, or is below this one.
-            makes = self._ident != threading.get_ident() and self._is_being_made(self._maker)
+            makes = self.making.locked() and self._ident != threading.get_ident() and self._is_here
         return not makes and self._outcome is None
 
-    def _is_being_made(self, code: CodeType) -> bool:
-        frame: FrameType | None = sys._current_frames().get(self._ident)
-        while frame is not None:
-            if frame.f_code is code and frame.f_locals.get("mine") is self:
-                return True
-            frame = frame.f_back
-        return False
+    @property
+    def _is_here(self) -> bool:
+        """Whether the thread that created it is in this process."""
+        return all(survivor == self._ident for survivor in _survivors[self._forks :])
 
     def wait(self, check: Callable[[], object], timeout_s: float | None = None) -> _T | None:
         """The result; None where the thread that makes it gave up, or is gone.
@@ -101,12 +106,10 @@ class Pending(Generic[_T]):
             BaseException: what the thread that makes it raised.
         """
         end = None if timeout_s is None else time.monotonic() + timeout_s
-        polls = 0
         while self._outcome is None:
             check()
-            if polls % _POLLS_BEFORE_A_LOOK == 0 and self.is_abandoned:
+            if self.is_abandoned:
                 return None
-            polls += 1
             left = _POLL_S if end is None else min(_POLL_S, end - time.monotonic())
             if left <= 0:
                 raise TimeoutError
@@ -134,3 +137,6 @@ class _Ends(Generic[_Key, _T]):
             self._unregister(self._key, self._pending)
             is_for_all = isinstance(error, Exception) and not isinstance(error, CompilationCancelledError)
             self._pending.set(None, error if is_for_all else None)
+
+
+in_child(lambda: _survivors.append(threading.get_ident()))

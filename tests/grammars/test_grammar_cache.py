@@ -89,13 +89,17 @@ def raising(error: BaseException) -> Callable[[], Compiled]:
 def waits(thread: Thread) -> None:
     """Until a thread waits for another one's future."""
     until = time.monotonic() + 60
-    while time.monotonic() < until:
-        frame = sys._current_frames().get(thread.ident or 0)
-        while frame is not None:
-            if frame.f_code.co_name == "result_unless_cancelled":
-                return
-            frame = frame.f_back
-        time.sleep(0.001)
+    gc.disable()  # CPython 3.11 takes frames of threads that go on while it collects
+    try:
+        while time.monotonic() < until:
+            frame = sys._current_frames().get(thread.ident or 0)
+            while frame is not None:
+                if frame.f_code.co_name == "result_unless_cancelled":
+                    return
+                frame = frame.f_back
+            time.sleep(0.001)
+    finally:
+        gc.enable()
     raise AssertionError
 
 

@@ -168,23 +168,27 @@ class Services:
         """
         key = id(tokenizer), vocab_size, options
         while True:
-            with self._lock:
-                _, cached = self._services.get(key, (None, None))
-                if cached is None:
-                    mine: Pending[GrammarService] = Pending(Services.get.__code__)
-                    self._services[key] = tokenizer, mine
-                    if len(self._services) > self._MAX_SERVICES:
-                        self._services.popitem(last=False)
-                    break
-                self._services.move_to_end(key)
+            mine: Pending[GrammarService] = Pending()
+            with mine.making:
+                cached = self._registered(key, tokenizer, mine)
+                if cached is mine:
+                    with mine.ends(self._drop, key):
+                        made = GrammarService(vocabulary_of(tokenizer, vocab_size), options=options)
+                        mine.set(made)
+                    return made
             service = cached.wait(stop_if_cancelled)
             if service is not None:
                 return service
             self._drop(key, cached)  # the thread that made it gave up, or is gone
-        with mine.ends(self._drop, key):
-            service = GrammarService(vocabulary_of(tokenizer, vocab_size), options=options)
-            mine.set(service)
-        return service
+
+    def _registered(self, key: _Key, tokenizer: object, mine: Pending[GrammarService]) -> Pending[GrammarService]:
+        """The service of a key: ``mine``, where it had none."""
+        with self._lock:
+            _, cached = self._services.setdefault(key, (tokenizer, mine))
+            self._services.move_to_end(key)
+            if len(self._services) > self._MAX_SERVICES:
+                self._services.popitem(last=False)
+            return cached
 
     def _begin(self, options: ServiceOptions, tokenizer: Any, vocab_size: int) -> None:
         with suppress(Exception):  # `get` makes it again, and raises
