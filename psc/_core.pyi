@@ -782,6 +782,22 @@ class GrammarMatcher:
         Raises RuntimeError after a stop token. Cost: some microseconds for each byte found.
         """
 
+    def find_forced_tokens(self, encode: Callable[[str], Sequence[int]] | None = None) -> list[int]:
+        """
+        The tokens that come next in every continuation, cut as the model's tokenizer cuts the text; changes nothing.
+
+        First those of find_jump_forward_string(), as far as the tokenizer cuts it so after the text so far, whatever follows: the last
+        ones are held back where they could merge with what the grammar allows next, and there are none where the first could merge with
+        the text so far. Then tokens of which the mask allows no other. All are text; each is allowed after those before it.
+
+        Args:
+            encode: gives the tokens of a text, without special tokens, as the model's tokenizer does. By default that of the
+                TokenizerInfo; where that has none, only tokens of which the mask allows no other are found.
+
+        Raises RuntimeError after a stop token. Cost: some microseconds where nothing is forced; where something is, some ten
+        calls of `encode` with a hundred bytes each, the first time that it is found there.
+        """
+
     def rollback(self, num_tokens: int = 1) -> None:
         """
         Takes back the last `num_tokens` accepted tokens or strings, a stop token among them.

@@ -13,7 +13,7 @@ The artifact of a grammar that names tokens is for one vocabulary in all that a 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -22,7 +22,8 @@ from psc._core import BatchGrammarMatcher, GrammarMatcher, Machine
 from psc.artifacts.description import check_description
 from psc.artifacts.format import Artifact, IntArray
 from psc.artifacts.scalars import is_closed, without_scalars
-from psc.errors import ArtifactError
+from psc.errors import ArtifactError, TokenizerError
+from psc.runtime.forced_tokens import Encode, ForcedTokens
 from psc.support.cached_property import cached_property
 from psc.vocabulary.token_table import MAX_VOCAB_SIZE
 from psc.vocabulary.tokenizer_info import TokenizerInfo
@@ -70,6 +71,7 @@ class LoadedGrammar:
         self.place = place
         self._tokenizer: TokenizerInfo | None = None
         self._find_tokenizer: FindTokenizer | None = None
+        self._cutting: tuple[Encode, ForcedTokens] | None = None
         if callable(metadata):
             assert isinstance(tokenizer_info, TokenizerInfo)
             self._describe = metadata
@@ -182,6 +184,24 @@ class LoadedGrammar:
             assert self._find_tokenizer is not None
             self._tokenizer = self._checked(self._find_tokenizer(self.metadata, self.place))
         return self._tokenizer
+
+    def _cut_as_the_tokenizer_does(
+        self, matcher: GrammarMatcher, steps: Sequence[int | bytes], forced: bytes, encode: Encode | None
+    ) -> list[int]:
+        """What `GrammarMatcher.find_forced_tokens` asks of Python."""
+        try:
+            info = self.tokenizer_info
+        except (TokenizerError, ArtifactError):  # an artifact whose tokenizer is not here
+            if encode is not None:
+                raise
+            return []
+        encode = encode or info.encode
+        if encode is None:
+            return []
+        cutting = self._cutting
+        if cutting is None or cutting[0] is not encode:
+            cutting = self._cutting = (encode, ForcedTokens(info, encode))
+        return cutting[1].find(matcher, steps, forced)
 
     @property
     def is_lazy(self) -> bool:

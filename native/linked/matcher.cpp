@@ -344,9 +344,43 @@ bool LinkedMatcher::is_complete() { return stopped() || complete(top_->positions
 
 std::string LinkedMatcher::forced_text() {
     if (stopped()) throw MatcherError("the matcher has terminated: a stop token was accepted; rollback() or reset() it first");
-    // A boundary is a choice to the matcher of a part, unless it is all there is.
-    if (top_->positions.size() > 1) return {};
-    return own().positions[0].matcher->forced_text();
+    LinkedMatcher here(*this);
+    std::string out;
+    try {
+        while (out.size() < kMaxForced) {
+            const Positions& positions = here.own().positions;
+            const bool alone = positions.size() == 1;
+            // Text alone does not say when the tokens of a part are exhausted, nor that an item is another one's.
+            const bool is_text = std::none_of(positions.begin(), positions.end(),
+                                              [](const Position& p) { return p.budget.is_counted() || p.is_unique_item(); });
+            std::string piece = alone ? positions[0].matcher->forced_text() : std::string();
+            if (piece.empty() && is_text) piece = here.forced_byte();
+            if (piece.empty()) break;
+            out += piece;
+            if (!is_text || !here.accept_text({reinterpret_cast<const std::uint8_t*>(piece.data()), piece.size()})) break;
+        }
+    } catch (const LimitExceeded&) {
+        // What was found is forced all the same.
+    }
+    return out;
+}
+
+// The byte that comes next, over boundaries or not; empty where the text may end or there is a choice.
+std::string LinkedMatcher::forced_byte() {
+    std::string only;
+    if (is_complete()) return only;
+    for (int i = 0; i < kFirstSymbolByte; ++i) {
+        const auto byte = static_cast<std::uint8_t>((i + ' ') % kFirstSymbolByte);  // most choices have characters of ASCII
+        bool crossed = false;
+        if (read({&byte, 1}, false, crossed).empty()) continue;
+        if (!only.empty()) return {};
+        only.push_back(static_cast<char>(byte));
+    }
+    if (only.empty() || !linked().speaks_of_tokens()) return only;
+    const MaskRow row = mask_row();  // a token that is named may come instead
+    const auto tokens = cache().rows.tokens(row);
+    const bool is_choice = std::any_of(tokens.begin(), tokens.end(), [&](TokenId t) { return !linked().tokens().is_text(t); });
+    return is_choice ? std::string() : only;
 }
 
 std::vector<Terminal> LinkedMatcher::expected_terminals() {

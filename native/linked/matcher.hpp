@@ -100,7 +100,7 @@ private:
     using Bytes = std::span<const std::uint8_t>;
     // Positions of one text; bytes read after boundaries for one row.
     static constexpr std::size_t kMaxPositions = limit("linked_positions"), kMaxRead = limit("boundary_bytes"),
-                                 kMaxUniqueItems = limit("unique_items");
+                                 kMaxUniqueItems = limit("unique_items"), kMaxForced = limit("forced_bytes");
 
     std::unique_ptr<Matcher> begin_part(Word part) const;
     static Positions copies(const Positions& positions);
@@ -130,6 +130,8 @@ private:
         Positions& positions_;
         std::vector<Word> contexts_;
     };
+
+    std::string forced_byte();
 
     Budget::Count now() const { return top_->n_tokens; }
     // How the part's text can end.

@@ -43,6 +43,7 @@ public:
     MaskRow add_new(Bits& words, std::size_t n_allowed);
 
     Word size() const { return static_cast<Word>(rows_.size()); }
+    Word vocab_size() const { return vocab_size_; }
     std::size_t n_words() const { return n_words_; }
     std::size_t bytes() const { return bytes_; }
     bool allowed(MaskRow row, TokenId token) const;

@@ -9,6 +9,7 @@
 #include "linked/matcher.hpp"
 #include "matcher/draft_rows.hpp"
 #include "matcher/draft_tree.hpp"
+#include "matcher/sole_tokens.hpp"
 #include "python/matcher_arguments.hpp"
 
 namespace psc {
@@ -65,27 +66,32 @@ nb::object PyMatcher::rule_record() {
     return record_;
 }
 
-nb::list PyMatcher::steps() {
+nb::list PyMatcher::steps(std::size_t n) {
     nb::list out;
-    for (const Step& step : call([&](TextMatcher&) { return *taken; })) {
+    const TakenSteps steps = call([&](TextMatcher&) { return taken; });
+    for (std::size_t i = steps.size() - std::min(n, steps.size()); i < steps.size(); ++i) {
+        const auto step = steps[i];
         if (const auto* token = std::get_if<TokenId>(&step))
             out.append(token->v);
         else
-            out.append(nb::bytes(std::get<std::string>(step).data(), std::get<std::string>(step).size()));
+            out.append(nb::bytes(std::get<std::string_view>(step).data(), std::get<std::string_view>(step).size()));
     }
     return out;
 }
 
 std::optional<double> temperature_of(PyMatcher& m) {
-    if (!m.taken) return m.temperature;
+    if (!m.marks_rules) return m.temperature;
     return nb::cast<std::optional<double>>(call_python(m.rule_record().attr("temperature"), m.steps(), m.temperature));
 }
 
 namespace {
 
+// Steps before a forced text that may merge with it, or say where tokens begin.
+constexpr std::size_t kStepsBefore = 256;
+
 // What `temperature` is at each node of a tree of draft tokens that the text may lead to; -1 where there is none.
 std::vector<double> temperatures_along(PyMatcher& m, const DraftTree& tree) {
-    if (!m.taken) return std::vector<double>(tree.token.size(), m.temperature.value_or(-1.0));
+    if (!m.marks_rules) return std::vector<double>(tree.token.size(), m.temperature.value_or(-1.0));
     const auto list = [](std::span<const std::int64_t> numbers) {
         nb::list out;
         for (std::int64_t n : numbers) out.append(n);
@@ -262,6 +268,37 @@ void bind_text(nb::class_<PyMatcher>& c) {
 
 Raises RuntimeError after a stop token. Cost: some microseconds for each byte found.)")
         .def(
+            "find_forced_tokens",
+            [](nb::handle matcher, const nb::object& encode) {
+                auto& self = nb::cast<PyMatcher&>(matcher);
+                const std::string forced =
+                    self.call([](TextMatcher& m) { return m.is_terminated() && !m.stopped() ? std::string() : m.forced_text(); });
+                nb::list out;
+                std::vector<TokenId> tokens;
+                if (!forced.empty()) {
+                    out =
+                        nb::cast<nb::list>(call_python(self.compiled.attr("_cut_as_the_tokenizer_does"), matcher,
+                                                       self.steps(kStepsBefore), nb::bytes(forced.data(), forced.size()), encode));
+                    for (nb::handle token : out) tokens.push_back(token_of(nb::cast<std::int64_t>(token)));
+                }
+                for (TokenId token : self.call([&](TextMatcher& m) { return sole_tokens(m, tokens); })) out.append(token.v);
+                return out;
+            },
+            "encode"_a = nb::none(),
+            nb::sig("def find_forced_tokens(self, encode: Callable[[str], Sequence[int]] | None = None) -> list[int]"),
+            R"(The tokens that come next in every continuation, cut as the model's tokenizer cuts the text; changes nothing.
+
+First those of find_jump_forward_string(), as far as the tokenizer cuts it so after the text so far, whatever follows: the last
+ones are held back where they could merge with what the grammar allows next, and there are none where the first could merge with
+the text so far. Then tokens of which the mask allows no other. All are text; each is allowed after those before it.
+
+Args:
+    encode: gives the tokens of a text, without special tokens, as the model's tokenizer does. By default that of the
+        TokenizerInfo; where that has none, only tokens of which the mask allows no other are found.
+
+Raises RuntimeError after a stop token. Cost: some microseconds where nothing is forced; where something is, some ten
+calls of `encode` with a hundred bytes each, the first time that it is found there.)")
+        .def(
             "rollback", [](PyMatcher& self, std::int64_t n) { self.call([&](TextMatcher&) { self.rollback(steps_of(n)); }); },
             "num_tokens"_a = 1,
             R"(Takes back the last `num_tokens` accepted tokens or strings, a stop token among them.
@@ -301,7 +338,7 @@ Raises RuntimeError when fewer were accepted, and then nothing changes. Cost: so
         .def(
             "get_captures",
             [](PyMatcher& self, bool deduplicate) -> nb::object {
-                if (!self.taken) return nb::list();
+                if (!self.marks_rules) return nb::list();
                 return call_python(self.rule_record().attr("captures"), self.steps(), deduplicate);
             },
             nb::kw_only(), "deduplicate"_a = true,

@@ -4,6 +4,7 @@
 #include <exception>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -17,6 +18,30 @@ namespace psc {
 // One of a machine's kind.
 std::unique_ptr<TextMatcher> matcher_of(const std::shared_ptr<Machine>& machine);
 
+// The steps of a text: tokens and texts. Cost: 4 bytes a token.
+class TakenSteps {
+public:
+    std::size_t size() const { return steps_.size(); }
+    void add(TokenId token) { steps_.push_back(token.v); }
+    void add(std::string text) {
+        steps_.push_back(-1 - static_cast<Word>(texts_.size()));
+        texts_.push_back(std::move(text));
+    }
+    // Forgets those after the first n.
+    void resize(std::size_t n) {
+        for (; steps_.size() > n; steps_.pop_back())
+            if (steps_.back() < 0) texts_.pop_back();
+    }
+    std::variant<TokenId, std::string_view> operator[](std::size_t i) const {
+        if (steps_[i] >= 0) return TokenId{steps_[i]};
+        return std::string_view(texts_[static_cast<std::size_t>(-1 - steps_[i])]);
+    }
+
+private:
+    std::vector<Word> steps_;  // a token, or a text's number as -1 - number
+    std::vector<std::string> texts_;
+};
+
 // psc.GrammarMatcher. Whoever uses `matcher` does so in a turn; call() is one.
 struct PyMatcher {
     PyMatcher(nb::object compiled_grammar, nb::object of_compiled)
@@ -24,13 +49,14 @@ struct PyMatcher {
           kept_machine(std::move(of_compiled)),
           machine(nb::cast<PyMachine*>(kept_machine)),
           matcher(matcher_of(machine->machine)) {
-        if (nb::cast<bool>(nb::getattr(compiled, "marks_rules", nb::bool_(false)))) taken.emplace();
+        marks_rules = nb::cast<bool>(nb::getattr(compiled, "marks_rules", nb::bool_(false)));
     }
     PyMatcher(const PyMatcher& other)
         : compiled(other.compiled),
           kept_machine(other.kept_machine),
           machine(other.machine),
           temperature(other.temperature),
+          marks_rules(other.marks_rules),
           taken(other.taken),
           matcher(other.matcher->fork()) {}
 
@@ -42,41 +68,43 @@ struct PyMatcher {
     }
 
     // Steps of the matcher, in a turn.
-    bool accept(TokenId token) { return matcher->accept(token) && note(token); }
-    bool accept_text(std::span<const std::uint8_t> bytes) { return matcher->accept_text(bytes) && note(text_of(bytes)); }
+    bool accept(TokenId token) {
+        if (!matcher->accept(token)) return false;
+        if (taken.size() < matcher->n_steps()) taken.add(token);
+        return true;
+    }
+    bool accept_text(std::span<const std::uint8_t> bytes) { return matcher->accept_text(bytes) && note(bytes); }
     std::size_t accept_prefix(std::span<const std::uint8_t> bytes) {
         const std::size_t n = matcher->accept_prefix(bytes);
-        note(text_of(bytes.first(n)));
+        note(bytes.first(n));
         return n;
     }
     void rollback(std::size_t n) {
         matcher->rollback(n);
-        if (taken) taken->resize(matcher->n_steps());
+        taken.resize(matcher->n_steps());
     }
     void reset() {
         matcher->reset();
-        if (taken) taken->clear();
+        taken.resize(0);
     }
 
     // The open and finished rules, which Python records (psc.rule_records), if the grammar marks some.
     nb::object rule_record();
-    // The steps so far, as a list of token ids and of bytes; of a grammar that marks rules.
-    nb::list steps();
-
-    using Step = std::variant<TokenId, std::string>;
+    // The last steps so far, at most n of them, as a list of token ids and of bytes.
+    nb::list steps(std::size_t n = static_cast<std::size_t>(-1));
 
     nb::object compiled;
     nb::object kept_machine;  // which `compiled` may lose
     PyMachine* machine;
-    std::optional<double> temperature;       // which the caller gave
-    std::optional<std::vector<Step>> taken;  // of a grammar that marks rules
+    std::optional<double> temperature;  // which the caller gave
+    bool marks_rules = false;           // as the grammar may have captures or temperatures
+    TakenSteps taken;
     std::unique_ptr<TextMatcher> matcher;
     bool in_use = false;  // by a call that runs without the interpreter's lock
 
 private:
-    static std::string text_of(std::span<const std::uint8_t> bytes) { return {bytes.begin(), bytes.end()}; }
-    bool note(Step step) {
-        if (taken && taken->size() < matcher->n_steps()) taken->push_back(std::move(step));
+    bool note(std::span<const std::uint8_t> text) {
+        if (taken.size() < matcher->n_steps()) taken.add({text.begin(), text.end()});
         return true;
     }
 

@@ -22,12 +22,7 @@ class Segmenter:
 
     def __init__(self, tokenizer: TokenizerInfo) -> None:
         self.tokenizer = tokenizer
-        vocabulary = tokenizer.token_texts
-        ids: dict[bytes, int] = {}
-        for token in tokenizer.text_token_ids.tolist():
-            ids.setdefault(vocabulary[token], token)
-        self._texts = sorted(ids)
-        self._ids = [ids[text] for text in self._texts]
+        self._texts, self._ids = tokenizer.sorted_texts
         self._longest = max(map(len, self._texts), default=0)
         # Prefixes of a text come before it, so the open ones form a stack.
         self._prefix: list[int] = []

@@ -28,7 +28,7 @@ from __future__ import annotations
 
 import hashlib
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 import numpy as np
@@ -72,6 +72,7 @@ class TokenizerInfo:
     _name: str
     _vocab_type: VocabType
     _add_prefix_space: bool
+    _encode: Callable[[str], Sequence[int]] | None = None
 
     def __init__(
         self,
@@ -179,7 +180,8 @@ class TokenizerInfo:
         """Build from a tokenizer that another library has loaded.
 
         Args:
-            tokenizer: a transformers tokenizer, fast or slow; `tokenizers.Tokenizer` and `tiktoken.Encoding` will do too.
+            tokenizer: a transformers tokenizer, fast or slow; `tokenizers.Tokenizer` and `tiktoken.Encoding` will do too. It is
+                kept, and cuts texts: see `encode`.
             vocab_size: number of logits of the model (`model.config.vocab_size`); by default the tokenizer's size.
             stop_token_ids: ids that end the output; by default the tokenizer's end-of-sequence token.
 
@@ -284,6 +286,24 @@ class TokenizerInfo:
         return self._add_prefix_space
 
     @property
+    def encode(self) -> Callable[[str], Sequence[int]] | None:
+        """Gives the tokens of a text as the tokenizer cuts it, for `GrammarMatcher.find_forced_tokens`.
+
+        That of the object from which `from_huggingface` made this; None where there was none, and after pickling.
+        """
+        return self._encode
+
+    def with_encode(self, encode: Callable[[str], Sequence[int]]) -> TokenizerInfo:
+        """The same vocabulary with another way to cut texts. Cost: O(1).
+
+        Args:
+            encode: gives the tokens of a text, without special tokens, as the model's tokenizer does.
+        """
+        other = TokenizerInfo._of(self._table, self._name, self._vocab_type, self._add_prefix_space)
+        other._encode = encode
+        return other
+
+    @property
     def data(self) -> NDArray[np.uint8]:
         """The bytes of all text tokens in id order, uint8, read-only."""
         return self._table.data
@@ -348,6 +368,15 @@ class TokenizerInfo:
         ids = np.flatnonzero(self.token_kinds == TEXT).astype(np.int32)
         ids.flags.writeable = False
         return ids
+
+    @cached_property
+    def sorted_texts(self) -> tuple[list[bytes], list[int]]:
+        """The texts of tokens, ascending, and the id of each: of several tokens with one text, the smallest."""
+        ids: dict[bytes, int] = {}
+        for token in self.text_token_ids.tolist():
+            ids.setdefault(self.token_texts[token], token)
+        texts = sorted(ids)
+        return texts, [ids[text] for text in texts]
 
     @cached_property
     def without_stop_tokens(self) -> TokenizerInfo:

@@ -5,7 +5,7 @@ anyway, a `tokenizer.json` as a string, the path of a SentencePiece or Tekken fi
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +38,7 @@ def tokenizer_from_object(
     origin = f"{type(tokenizer).__name__} {loaded_as!r}"
     # A Hugging Face id is a name; a folder's path is not, and reveals the layout of this machine.
     name = file_label(Path(loaded_as)) if Path(loaded_as).is_absolute() or Path(loaded_as).exists() else loaded_as
-    return finish(
+    info = finish(
         _vocabulary(tokenizer, origin),
         origin=origin,
         name=name,
@@ -46,6 +46,20 @@ def tokenizer_from_object(
         vocab_size=vocab_size,
         stop_token_ids=stop_token_ids,
     )
+    encode = _encode_of(tokenizer)
+    return info if encode is None else info.with_encode(encode)
+
+
+def _encode_of(tokenizer: Any) -> Callable[[str], Sequence[int]] | None:
+    """How it cuts a text, without special tokens."""
+    backend = getattr(tokenizer, "backend_tokenizer", tokenizer)
+    if callable(getattr(backend, "to_str", None)):
+        return lambda text: backend.encode(text, add_special_tokens=False).ids
+    if callable(getattr(tokenizer, "encode_ordinary", None)):  # tiktoken
+        return lambda text: tokenizer.encode_ordinary(text)
+    if callable(getattr(tokenizer, "build_inputs_with_special_tokens", None)):  # transformers
+        return lambda text: tokenizer.encode(text, add_special_tokens=False)
+    return None
 
 
 def _vocabulary(tokenizer: Any, origin: str) -> Vocabulary:

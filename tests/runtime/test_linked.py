@@ -133,8 +133,7 @@ def test_texts_are_read_as_far_as_they_go_on(seed: int) -> None:
         assert allowed(fork) == allowed(other)
         assert many.accept_string(text) == one.accept_string(text)
         forced = many.find_jump_forward_string()
-        assert one.find_jump_forward_string().startswith(forced)
-        assert forced == "" or many.fork().accept_string(forced)
+        assert forced == one.find_jump_forward_string()
 
 
 def test_a_part_is_made_once() -> None:
