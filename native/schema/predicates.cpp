@@ -13,6 +13,8 @@ namespace psc {
 namespace {
 
 constexpr std::size_t kMaxCombined = limit("schema_text_words");
+// Parts of all combinations that are asked for: 30 ns and at most 4 bytes each.
+constexpr std::size_t kMaxWords = 250 * limit("schema_case_steps");
 
 }  // namespace
 
@@ -202,6 +204,10 @@ Predicate PredicateGraph::combined(Kind kind, std::span<const Predicate> parts) 
     if (flat.size() == 1) return flat[0];
     key_.assign(1, static_cast<Word>(kind));
     for (Predicate p : flat) key_.push_back(p.v);
+    n_words_ += key_.size();
+    if (n_words_ > kMaxWords)
+        throw LimitExceeded("what allOf, anyOf, oneOf, not and if say together takes more than " + readable(kMaxWords) +
+                            " steps to tell apart, the limit");
     return {keys_.intern(key_).first};
 }
 

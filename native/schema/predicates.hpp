@@ -193,6 +193,7 @@ private:
     std::unordered_map<Word, Predicate> negations_;
     std::vector<Predicate> flat_;  // of combined(), as is key_
     std::vector<Word> key_;
+    std::size_t n_words_ = 0;  // of all combinations that were asked for
 };
 
 }  // namespace psc

@@ -1,7 +1,6 @@
 #include "schema/reader.hpp"
 
 #include <algorithm>
-#include <unordered_set>
 #include <utility>
 
 #include "base/cancellation.hpp"
@@ -9,6 +8,7 @@
 #include "base/limits.hpp"
 #include "base/sorted.hpp"
 #include "patterns/ecma_pattern.hpp"
+#include "schema/overlaps.hpp"
 
 namespace psc {
 
@@ -20,7 +20,6 @@ constexpr std::size_t kMaxListed = limit("schema_rules");  // each array and obj
 constexpr std::size_t kMaxTextArcs = limit("automaton_arcs");
 constexpr std::size_t kMaxLiteralDepth = limit("schema_literal_depth");
 constexpr std::size_t kManyBranches = 400;  // of a oneOf
-constexpr int kMaxHops = 10;                // of references, to see what a branch requires
 
 }  // namespace
 
@@ -118,8 +117,11 @@ void SchemaReader::read_keyword(Context& context, Keyword keyword, JsonNode valu
             return say(graph_.either(all_of([&](JsonNode node) { return in_place(context, node); })));
         case Keyword::one_of: {
             const auto branches = all_of([&](JsonNode node) { return in_place(context, node); });
-            const bool differ = branches.size() > kManyBranches && differ_in_a_member(context, schemas_in(context, keyword, value));
-            return say(differ ? graph_.either(branches) : exactly_one(branches));
+            if (branches.size() <= kManyBranches) return say(exactly_one(branches));
+            const JsonNode type = get(context, Keyword::type);
+            const bool objects = document_.is(type, JsonKind::string) && document_.text(type) == "object";
+            const auto together = overlaps(document_, resources_, schemas_in(context, keyword, value), objects);
+            return say(together ? one_but_none_of(branches, *together) : exactly_one(branches));
         }
         case Keyword::not_:
             return say(graph_.negation(apart(context, value)));
@@ -162,62 +164,6 @@ Predicate SchemaReader::types(const Context& context, JsonNode value) {
     return graph_.either(options);
 }
 
-// Whether no value is valid of two of these schemas, since all are of objects, and each requires a member that has other strings in each:
-// `"required": ["kind"], "properties": {"kind": {"const": "a"}}`. Looks at these keywords alone, in the schemas and behind references.
-bool SchemaReader::differ_in_a_member(const Context& context, const std::vector<JsonNode>& schemas) {
-    const auto keyword = [&](JsonNode schema, Keyword name) { return document_.member(schema, number_of(name)); };
-    const auto is_of_objects = [&](JsonNode schema) {
-        const JsonNode type = keyword(schema, Keyword::type);
-        return document_.is(type, JsonKind::string) && document_.text(type) == "object";
-    };
-    const bool all_of_objects = is_of_objects(context.node);
-    std::vector<JsonNode> found;
-    for (JsonNode schema : schemas) {
-        for (int hops = 0; document_.is(schema, JsonKind::object) && hops < kMaxHops; ++hops) {
-            const JsonNode reference = keyword(schema, Keyword::ref);
-            if (!document_.is(reference, JsonKind::string)) break;
-            schema = resources_.resolve(schema, document_.text(reference), "$ref");
-        }
-        if (!document_.is(schema, JsonKind::object) || !document_.is(keyword(schema, Keyword::properties), JsonKind::object) ||
-            !document_.is(keyword(schema, Keyword::required), JsonKind::array) || !(all_of_objects || is_of_objects(schema)))
-            return false;
-        found.push_back(schema);
-    }
-    // The strings that a member may be; none where it may be something else.
-    const auto strings = [&](JsonNode schema, JsonNode name) -> std::vector<Word> {
-        const JsonNode member = document_.member(keyword(schema, Keyword::properties), document_.text_number(name));
-        if (!document_.is(member, JsonKind::object) || keyword(member, Keyword::ref) != JsonDocument::kNone) return {};
-        if (const JsonNode one = keyword(member, Keyword::constant); document_.is(one, JsonKind::string))
-            return resources_.draft(member) >= Draft::draft6 ? std::vector{document_.text_number(one)} : std::vector<Word>{};
-        const JsonNode values = keyword(member, Keyword::enumeration);
-        std::vector<Word> out;
-        if (!document_.is(values, JsonKind::array)) return {};
-        for (JsonNode value : document_.items(values)) {
-            if (!document_.is(value, JsonKind::string)) return {};
-            out.push_back(document_.text_number(value));
-        }
-        sort_unique(out);
-        return out;
-    };
-    const auto differ_in = [&](JsonNode name) {
-        std::unordered_set<Word> all;
-        for (JsonNode schema : found) {
-            stop_if_cancelled();
-            const auto required = document_.items(keyword(schema, Keyword::required));
-            const auto is_it = [&](JsonNode other) {
-                return document_.is(other, JsonKind::string) && document_.text_number(other) == document_.text_number(name);
-            };
-            const std::vector<Word> own = strings(schema, name);
-            if (own.empty() || std::none_of(required.begin(), required.end(), is_it)) return false;
-            for (Word string : own)
-                if (!all.insert(string).second) return false;
-        }
-        return true;
-    };
-    const auto names = document_.items(keyword(found[0], Keyword::required));
-    return std::any_of(names.begin(), names.end(), [&](JsonNode n) { return document_.is(n, JsonKind::string) && differ_in(n); });
-}
-
 // Very many are halved: one of the first half and none of the second, or none and one; so not every pair is written out. Of fewer,
 // each is a case that decides the others at once.
 Predicate SchemaReader::exactly_one(std::span<const Predicate> schemas) {
@@ -230,12 +176,20 @@ Predicate SchemaReader::exactly_one(std::span<const Predicate> schemas) {
         };
         return graph_.either(graph_.both(exactly_one(first), none_of(second)), graph_.both(none_of(first), exactly_one(second)));
     }
+    std::vector<std::vector<std::size_t>> all(schemas.size());
+    for (std::size_t i = 0; i < schemas.size(); ++i)
+        for (std::size_t j = 0; j < schemas.size(); ++j)
+            if (j != i) all[i].push_back(j);
+    return one_but_none_of(schemas, all);
+}
+
+// One of these schemas, and none of those that are listed for it.
+Predicate SchemaReader::one_but_none_of(std::span<const Predicate> schemas, const std::vector<std::vector<std::size_t>>& others) {
     std::vector<Predicate> options;
     for (std::size_t i = 0; i < schemas.size(); ++i) {
         stop_if_cancelled();
         std::vector<Predicate> parts{schemas[i]};
-        for (std::size_t j = 0; j < schemas.size(); ++j)
-            if (j != i) parts.push_back(graph_.negation(schemas[j]));
+        for (std::size_t j : others[i]) parts.push_back(graph_.negation(schemas[j]));
         options.push_back(graph_.both(parts));
     }
     return graph_.either(options);

@@ -117,8 +117,8 @@ private:
     void read_condition(Context& context);
     Predicate referred(const Context& context, Keyword keyword, JsonNode value);
     std::pair<JsonNode, Word> target_of(const Context& context, Keyword keyword, JsonNode value);
-    bool differ_in_a_member(const Context& context, const std::vector<JsonNode>& schemas);
     Predicate exactly_one(std::span<const Predicate> schemas);
+    Predicate one_but_none_of(std::span<const Predicate> schemas, const std::vector<std::vector<std::size_t>>& others);
     Predicate literal(JsonNode value, std::size_t depth = 0);
     void check_size(JsonNode text) const;
     Predicate enumeration(std::span<const JsonNode> values);

@@ -44,7 +44,7 @@ def schema_request(
     text = schema_text(schema)
     settings = SchemaSettings.of(**options)
     if resolver is not None:
-        settings = replace(settings, resources=_resources(text, resolver, origin))
+        settings = replace(settings, resources=_resources(text, settings, resolver, origin))
     return GrammarRequest.of("json_schema", text, settings=settings, origin=origin)
 
 
@@ -120,7 +120,7 @@ def _has_half(text: str) -> bool:
     return False
 
 
-def _resources(text: str, resolver: Resolver, origin: str) -> dict[str, str]:
+def _resources(text: str, settings: SchemaSettings, resolver: Resolver, origin: str) -> dict[str, str]:
     """The texts of all schemas that one asks for: they are a part of what is compiled, and so of its key."""
     from psc.compiler.frontends.json_schema.front_end import schema_grammar
 
@@ -134,5 +134,5 @@ def _resources(text: str, resolver: Resolver, origin: str) -> dict[str, str]:
             found[uri] = schema_text(other)
         return found[uri]
 
-    schema_grammar(text, SchemaSettings(lenient=True), ask, origin)
+    schema_grammar(text, replace(settings, lenient=True), ask, origin)
     return found

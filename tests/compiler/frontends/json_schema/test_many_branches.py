@@ -1,4 +1,4 @@
-"""`oneOf` of more than 400 schemas, which is read as `anyOf` where a member's value tells all of them apart, and only there."""
+"""`oneOf` of more than 400 schemas, of which only those exclude each other that members do not tell apart."""
 
 from __future__ import annotations
 
@@ -27,6 +27,10 @@ def _plain(value: dict[str, Any]) -> dict[str, Any]:
     return {"type": "object", "properties": {"k": value}, "required": ["k"]}
 
 
+def _closed_with(name: str, value: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "properties": {name: value, "y": {}}, "required": [name], "additionalProperties": False}
+
+
 OPEN = [_plain({"const": f"v{i}"}) for i in range(N)]
 
 
@@ -47,6 +51,22 @@ SCHEMAS: dict[str, dict[str, Any]] = {
     "one is not required": _with([*OPEN, {"type": "object", "properties": {"k": {"const": "y"}}}]),
     "one may be no object": _with([*OPEN, {"properties": {"k": {"const": "y"}}, "required": ["k"]}, {"type": "null"}]),
     "one says more": _with([*OPEN, _plain({"enum": ["y", 1]}), _plain({"const": 1})]),
+    "numbers and words": _with(
+        [*(_plain({"const": i / 2}) for i in range(N)), _plain({"enum": [None, True]}), _plain({"const": 1})]
+    ),
+    "closed, by their names": _with([_closed_with(f"k{i}", {}) for i in range(N)]),
+    "by one of two members": _with([_closed_with("kl"[i % 2], {"const": f"v{i}"}) for i in range(N)]),
+    "closed but for patterns": _with([*OPEN, {
+        "type": "object", "required": ["k"], "patternProperties": {"^k$": {"const": "v3"}, "^x": {}}, "additionalProperties": False
+    }]),
+    "by a member of a member": _with([_plain(_plain({"const": f"v{i}"})) for i in range(N)]),
+    "a member of what may be no object": _with(
+        [*(_plain({**_plain({"const": f"v{i}"}), "type": ["object", "array"]}) for i in range(N)), _plain({"const": 1})]
+    ),
+    "by parts of allOf": _with(
+        [{"allOf": [{"$ref": "#/$defs/o"}, {"properties": {"k": {"const": f"v{i % 399}"}}}]} for i in range(N)],
+        **{"$defs": {"o": {"type": "object", "required": ["k"]}}},
+    ),
     "beside a reference": _with(
         [*OPEN, _plain({"$ref": "#/definitions/s", "const": "y"})], definitions={"s": {"enum": ["v3", "y"]}}, **DRAFT_7
     ),
@@ -55,8 +75,11 @@ SCHEMAS: dict[str, dict[str, Any]] = {
 
 def _values(rng: random.Random) -> list[Any]:
     numbers = [rng.randrange(N) for _ in range(4)] + [1, 3, 7]
+    others: list[Any] = [{f"k{i}": 1} for i in numbers] + [{"k": {"k": f"v{i}"}} for i in numbers]
+    others += [{"k1": 1, "k": 2}, {"k1": 1, "k2": 1}, {"k": None}, {"k": True}, {"k": 1.5}, {"x1": 1, "k": "v3"}]
+    others += [{"k": {}}, {"l": "v1"}, {"l": "v2"}, {"l": "v1", "k": "v2"}, {"k": []}]
     with_own = [{"k": f"{letter}{i}", f"x{j}": 1} for i in numbers for letter in "vw" for j in (i, i + 1)]
-    return [{}, None, 1, {"k": 1}, {"k": "y"}, {"k": "z"}, {"x1": 1}, *[{"k": f"v{i}"} for i in numbers], *with_own]
+    return [{}, None, 1, {"k": 1}, {"k": "y"}, {"k": "z"}, {"x1": 1}, *[{"k": f"v{i}"} for i in numbers], *with_own, *others]
 
 
 @pytest.mark.parametrize("name", SCHEMAS)
@@ -82,3 +105,10 @@ def test_sets_of_strings_that_grow_with_the_square_of_the_branches(any_order: bo
     with pytest.raises(psc.ResourceLimitError, match="sets of strings and numbers that are combined: more than 20000000") as caught:
         compiled({"oneOf": lengths}, any_order=any_order)
     assert caught.value.pointer is not None
+
+
+def test_branches_that_nothing_tells_apart_reach_the_limit() -> None:
+    branches = [{**_branch(i, {"const": f"v{i}"}), "required": []} for i in range(N)]
+    with pytest.raises(psc.ResourceLimitError, match=r"takes more than 50,000,000 steps to tell apart, the limit") as caught:
+        compiled(_with(branches))
+    assert caught.value.pointer == "#"

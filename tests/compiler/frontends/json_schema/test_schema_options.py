@@ -42,6 +42,21 @@ def test_other_schemas_come_from_the_resolver_only() -> None:
         compiled(schema, resolver=lambda uri: None)
 
 
+def test_a_resolver_is_asked_for_what_the_options_need() -> None:
+    conditions = [
+        {
+            "if": {"properties": {"t": {"const": i}}},
+            "then": {"properties": {"x": {"const": i}}, "patternProperties": {f"^z{i}": {}}},
+        }
+        for i in range(12)
+    ]
+    schema = {"type": "object", "properties": {"t": {"enum": [*range(12)]}}, "required": ["t"], "allOf": conditions}
+    with pytest.raises(psc.ResourceLimitError, match="more than 10 conditions"):
+        compiled(schema, resolver=lambda uri: None, strict_mode=True)
+    grammar = compiled(schema, resolver=lambda uri: None)
+    assert accepts(grammar, '{"t": 3, "x": 3}') and not accepts(grammar, '{"t": 3, "x": 4}')
+
+
 def test_a_model_is_its_schema() -> None:
     class Model:
         @staticmethod
