@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from psc.serving.kinds import Kind
 from psc.serving.options import OptionError, ServiceOptions
-from psc.serving.service import REFUSALS, GrammarService
+from psc.serving.service import GrammarService
+from psc.serving.validation import REFUSALS
 
 __all__ = ["REFUSALS", "GrammarService", "Kind", "OptionError", "ServiceOptions"]

@@ -17,11 +17,7 @@ from typing import Final, TypeVar
 from psc.compiler.frontends.request import GrammarRequest
 from psc.errors import (
     CompilationCancelledError,
-    GrammarError,
-    InvalidJSONError,
-    InvalidStructuralTagError,
     ResourceLimitError,
-    TokenizerError,
 )
 from psc.grammars.compiled_grammar import CompiledGrammar
 from psc.grammars.grammar_compiler import GrammarCompiler
@@ -31,14 +27,11 @@ from psc.serving.handed_over import HANDED_OVER
 from psc.serving.kinds import Kind, request_of
 from psc.serving.metrics_server import MetricsServer
 from psc.serving.options import ServiceOptions
-from psc.serving.validation import ValidationCache, check_request
+from psc.serving.validation import REFUSALS, ValidationCache, check_request
 from psc.serving.warm_up import WarmUp
 from psc.support.arguments import check_type
 from psc.support.forks import new_lock
 from psc.vocabulary.tokenizer_info import TokenizerInfo
-
-REFUSALS: Final = (GrammarError, InvalidStructuralTagError, InvalidJSONError, TokenizerError)
-"""psc's errors for a request that it cannot serve; the message is for the client."""
 
 _log = logging.getLogger("psc.serving")
 _TRIM_EVERY_S = 1.0

@@ -17,7 +17,7 @@ from typing import Final
 from psc._core import stop_if_cancelled
 from psc.compiler.expressions.expression import Chars
 from psc.compiler.expressions.tokens import MAX_TOKENS, TokenNames, token_set
-from psc.errors import CompilationCancelledError, PscError
+from psc.errors import GrammarError, InvalidJSONError, InvalidStructuralTagError, PscError, TokenizerError
 from psc.grammars.grammar import Grammar
 from psc.serving.handed_over import HANDED_OVER
 from psc.serving.kinds import Kind, request_of
@@ -25,6 +25,9 @@ from psc.serving.options import ServiceOptions
 from psc.support.forks import new_lock
 from psc.support.pending import Pending
 from psc.vocabulary.tokenizer_info import TokenizerInfo
+
+REFUSALS: Final = (GrammarError, InvalidStructuralTagError, InvalidJSONError, TokenizerError)
+"""psc's errors for a request that it cannot serve; the message is for the client. No other error says anything of the text."""
 
 _Key = tuple[Kind, bytes]
 
@@ -142,9 +145,7 @@ class ValidationCache:
     def _error(self, kind: Kind, text: str) -> PscError | None:
         try:
             self._check(kind, text)
-        except CompilationCancelledError:
-            raise
-        except PscError as e:
+        except REFUSALS as e:
             return e.with_traceback(None)
         return None
 

@@ -11,11 +11,19 @@ from urllib.error import HTTPError
 from urllib.request import urlopen
 
 import pytest
+from lark.load_grammar import PrepareLiterals
 from vocabularies import byte_tokenizer
 
 import psc
 from psc.compiler.frontends.request import GrammarRequest
-from psc.errors import GrammarError, InvalidStructuralTagError, PscError, ResourceLimitError
+from psc.errors import (
+    CompilationCancelledError,
+    GrammarError,
+    InvalidStructuralTagError,
+    PscError,
+    ResourceLimitError,
+    StoreError,
+)
 from psc.serving import REFUSALS, GrammarService, ServiceOptions
 from psc.serving.deadlines import Deadlines
 from psc.serving.handed_over import HandedOver
@@ -134,19 +142,29 @@ class TestValidation:
         assert len(failed) == 4 and all(str(f.exception()) == "it is bad" for f in failed)
 
     def test_what_is_no_fact_about_the_text_is_not_remembered(self) -> None:
-        fails = [True]
+        fails: list[type[Exception]] = [MemoryError, StoreError, CompilationCancelledError]
 
         def check(kind: str, text: str) -> None:
-            if fails.pop():
-                raise MemoryError
-            fails.append(False)
+            if fails:
+                raise fails.pop()
 
         cache = ValidationCache(check, 8)
-        with pytest.raises(MemoryError):
-            cache.validate("regex", "a")
-        fails.append(False)
+        for error in reversed(fails[:]):
+            with pytest.raises(error):
+                cache.validate("regex", "a")
         assert not cache.validate("regex", "a")
         assert cache.validate("regex", "a")
+
+    def test_memory_that_runs_out_within_a_terminal_is_not_remembered(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        def raising(*arguments: object) -> None:
+            raise MemoryError
+
+        serving = service()
+        with monkeypatch.context() as patch:
+            patch.setattr(PrepareLiterals, "literal", raising)
+            with pytest.raises(MemoryError):
+                serving.validate("lark", 'start: A\nA: "a"')
+        serving.validate("lark", 'start: A\nA: "a"')
 
     def test_the_oldest_are_forgotten(self) -> None:
         read: list[str] = []

@@ -38,6 +38,8 @@ from psc.errors import GrammarError, ResourceLimitError
 from psc.support.regular_file import FileOrigin, read_regular_text
 
 Mangle = Callable[[str], str]
+_OF_THE_MACHINE: Final = {errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ETIMEDOUT}
+"""Errors that say nothing of whether a file is there."""
 
 
 def _statements(text: str, name: str) -> Tree[Any]:
@@ -173,6 +175,8 @@ class DefinitionBuilder(GrammarBuilder):
                 path = os.path.join(source, file)
                 return path, read_regular_text(path, MAX_IMPORTED_BYTES)
             except OSError as e:
+                if e.errno in _OF_THE_MACHINE or (e.errno is None and type(e) is not OSError):  # Lark's own have neither
+                    raise
                 if e.errno == errno.EFBIG:
                     raise ResourceLimitError(f"{file}: the imported file is {e.strerror}, which is the limit") from None
         return None

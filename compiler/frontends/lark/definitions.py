@@ -83,7 +83,8 @@ def read_definitions(text: str, source_name: str) -> Definitions:
 
     Raises:
         ResourceLimitError: the text is too long, nested too deep, or a template has too many parameters.
-        LarkError, OSError, ValueError, AssertionError: Lark refuses the text.
+        LarkError, ValueError, AssertionError: Lark refuses the text.
+        OSError: the machine cannot read an imported file.
     """
     if len(text) > MAX_TEXT:
         raise ResourceLimitError(f"{source_name}: the grammar has {len(text):,} characters; the limit is {MAX_TEXT:,}")

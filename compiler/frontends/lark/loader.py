@@ -35,7 +35,7 @@ from psc.compiler.frontends.lark.names import RuleNames
 from psc.compiler.frontends.lark.places import Places
 from psc.compiler.frontends.lark.templates import Templates
 from psc.compiler.frontends.lark.terminal_patterns import check_widths, terminal_patterns
-from psc.compiler.frontends.lark.wording import in_words
+from psc.compiler.frontends.lark.wording import TEXT_ERRORS, in_words
 from psc.errors import GrammarError, ResourceLimitError
 
 _MAX_NAMES = 6
@@ -80,10 +80,12 @@ def load_lark(
     except VisitError as e:
         if isinstance(e.orig_exc, GrammarError):
             raise places.positioned(e.orig_exc) from None
+        if not isinstance(e.orig_exc, TEXT_ERRORS):
+            raise e.orig_exc from None
         raise in_words(e.orig_exc, places) from e
     except RecursionError as e:
         raise ResourceLimitError(f"{source_name}: the grammar is nested too deep for Python's stack; name inner groups") from e
-    except (LarkError, OSError, ValueError, AssertionError) as e:
+    except (LarkError, ValueError, AssertionError) as e:
         raise in_words(e, places) from e
     return finished(replace(grammar, lexer=lexer, keep_all_actions=keep_all_actions))
 

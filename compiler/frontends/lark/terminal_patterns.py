@@ -21,9 +21,9 @@ from lark.tree import Tree
 from psc._core import stop_if_cancelled
 from psc.compiler.frontends.lark.definitions import Definitions, TerminalDefinition
 from psc.compiler.frontends.lark.places import Places
-from psc.compiler.frontends.lark.wording import malformed, undefined
+from psc.compiler.frontends.lark.wording import TEXT_ERRORS, malformed, undefined
 from psc.compiler.terminals.regex.codepoints import watched_parse
-from psc.errors import CompilationCancelledError, GrammarError, ResourceLimitError
+from psc.errors import GrammarError, ResourceLimitError
 from psc.support.limits import limit
 
 MAX_PATTERN_TEXT: Final = limit("lark_pattern_characters")
@@ -80,7 +80,7 @@ def _named_failures(name: str, places: Places, raw: str | None = None) -> Iterat
     """Says of which terminal something is wrong, and where in it; `raw` is how it is written where it has no name."""
     try:
         yield
-    except (GrammarError, CompilationCancelledError):
+    except GrammarError:
         raise
     except (RecursionError, OverflowError) as e:
         cause = "nested groups" if isinstance(e, RecursionError) else "a count"
@@ -88,7 +88,7 @@ def _named_failures(name: str, places: Places, raw: str | None = None) -> Iterat
             f"{places.of(name)}: terminal {name} has {cause} beyond the limit of Python's regular expressions; name its parts as "
             "terminals, or leave counts open"
         ) from None
-    except Exception as e:  # Lark may use the package `regex`, whose errors are none of Python's
+    except TEXT_ERRORS as e:
         raise malformed(name, raw, e, places) from e
 
 

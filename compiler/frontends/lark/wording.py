@@ -15,11 +15,19 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from lark.exceptions import UnexpectedInput, UnexpectedToken
+from lark import utils
+from lark.exceptions import LarkError, UnexpectedInput, UnexpectedToken
 
 from psc.compiler.frontends.lark.places import Places
 from psc.errors import GrammarError
 from psc.support.readable import shortened
+
+_REGEX: Final = vars(utils).get("regex")  # Lark reads with it where it is installed, and its errors are none of Python's
+TEXT_ERRORS: Final[tuple[type[Exception], ...]] = (
+    *(LarkError, re.error, AssertionError, ImportError, LookupError, TypeError, ValueError),
+    *([] if _REGEX is None else [_REGEX.error]),
+)
+"""What Lark and the readers of regexes raise because of a text. MemoryError is none, and what a signal's handler raises."""
 
 _TOKENS: Final[Mapping[str, str]] = {
     "_LPAR": '"("',

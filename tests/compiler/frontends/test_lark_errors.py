@@ -1,10 +1,16 @@
 """What is wrong with a text in Lark's language, in psc's words: line, column, cause, way out. Nothing of Lark's inside is shown."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
+from lark.lexer import PatternRE
+from lark.load_grammar import PrepareLiterals
 
 import psc
+from psc.compiler.frontends.lark import building, loader
+from psc.compiler.frontends.lark.loader import load_lark
+from psc.support.regular_file import FileOrigin
 
 CASES = [
     # text, line, column, parts of the message
@@ -126,3 +132,34 @@ def test_every_prefix_of_a_grammar_is_refused_at_a_position() -> None:
         except psc.GrammarError as e:
             assert not any(part in str(e) for part in _INSIDE), (text[:end], e)
             assert e.line is not None or "no rule 'start'" in str(e), (text[:end], e)
+
+
+@pytest.mark.parametrize(
+    "error", [MemoryError(), TimeoutError(), RuntimeError("a handler's"), psc.CompilationCancelledError("off")]
+)
+@pytest.mark.parametrize(
+    ("reader", "name"),
+    [
+        (PrepareLiterals, "literal"),
+        (PatternRE, "_get_width"),
+        (loader, "terminal_patterns"),
+        (building, "read_regular_text"),
+        (building, "resolve_term_references"),
+    ],
+)
+def test_what_says_nothing_of_the_text_passes(
+    reader: Any, name: str, error: Exception, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Memory that runs out while Lark reads, or what a signal's handler raises then, is no error of the text."""
+
+    def raising(*arguments: object) -> None:
+        raise error
+
+    (tmp_path / "other.lark").write_text('B: "b"\n')
+    text = "start: A B x{A}\nx{y}: y\n%import .other.B\nA: /a+/\n"
+    origin = FileOrigin(str(tmp_path / "main.lark"))
+    load_lark(text, source_name=origin)
+    monkeypatch.setattr(reader, name, raising)
+    with pytest.raises(type(error)) as raised:
+        load_lark(text, source_name=origin)
+    assert raised.value is error
