@@ -1,7 +1,7 @@
 """Processes that end, are interrupted or fork while they compile: `python -m fuzz.accidents --seconds 30 --seed 1`.
 
 * *end*: a process ends while daemon threads of it compile, finish, lex, warm up, ask a registry or fill masks. It must end within
-  seconds, with the status that it gave.
+  seconds, with the status that it gave, and without a word.
 * *interrupt*: a handler of a signal raises at random moments of a compilation, once or again and again, or at a random line of
   psc's. What was interrupted must compile afterwards, on another thread, to a grammar with the same masks.
 * *fork*: a process forks while threads of it compile. The child must compile the same, with the same masks.
@@ -187,6 +187,7 @@ def end(case: Case, folder: str) -> None:
     child = _forked(stderr)
     if child:
         _check_end(child, stderr)
+        assert not stderr.stat().st_size, f"it wrote while it ended{_tail(stderr)}"
         return
     try:
         _begin(folder, random.Random(seed), warm)

@@ -12,6 +12,7 @@ NB_MODULE(_core, m) {
     psc::nb::set_leak_warnings(false);
 #endif
     psc::before_long_work = psc::let_go_of_interpreter_lock;
+    psc::keep_ended_threads();
     const auto os = psc::nb::module_::import_("os");
     if (psc::nb::hasattr(os, "register_at_fork"))
         os.attr("register_at_fork")(psc::nb::arg("before") = psc::nb::cpp_function(&psc::begin_fork),

@@ -101,6 +101,7 @@ private:
 
 // Calls off what other threads do in such blocks, now and later, and waits until they have left.
 bool end_compilations(double seconds) {
+    begin_end();
     Cancellation::cancel_others();
     const int mine = obeying_depth > 0;
     const WithoutInterpreterLock released{WithoutInterpreterLock::InUse{}};

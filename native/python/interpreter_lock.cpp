@@ -1,10 +1,16 @@
 #include "python/interpreter_lock.hpp"
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <cstdlib>
+#include <exception>
 #include <mutex>
 #include <stdexcept>
 #include <thread>
+#if defined(__linux__) && !defined(__arm__)
+#include <unwind.h>
+#endif
 
 namespace psc {
 
@@ -38,8 +44,7 @@ bool finalizing() {
     for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
 }
 
-// When the interpreter is going, CPython before 3.14 ends the threads that ask for its lock: it unwinds their frames, and those of C++
-// forbid it. A thread may ask before that and get the answer after it, so looking at `finalizing` is not enough.
+// A thread may ask before the interpreter is going and get the answer after it, so looking at `finalizing` is not enough.
 void take(PyThreadState* thread) {
     if (finalizing()) stay_here();
     try {
@@ -47,6 +52,18 @@ void take(PyThreadState* thread) {
     } catch (...) {
         stay_here();
     }
+}
+
+// The thread that ends the program, and what std::terminate did before.
+std::atomic<std::thread::id> ending_thread;
+std::terminate_handler terminate_before = nullptr;
+
+// Frames of other libraries' C++, as NumPy's, forbid to be unwound.
+[[noreturn]] void stay_or_terminate() {
+    const std::thread::id by = ending_thread;
+    if (finalizing() && by != std::thread::id() && by != std::this_thread::get_id() && !std::current_exception()) stay_here();
+    if (terminate_before) terminate_before();
+    std::abort();
 }
 
 // While it lives the calling thread waits for others, and no fork waits for it.
@@ -99,6 +116,10 @@ void stand_behind_forks() {
 }
 
 }  // namespace
+
+void keep_ended_threads() { terminate_before = std::set_terminate(&stay_or_terminate); }
+
+void begin_end() { ending_thread = std::this_thread::get_id(); }
 
 // A thread that runs while the interpreter is going is the one that ends it. It keeps the lock.
 WithoutInterpreterLock::WithoutInterpreterLock() {
@@ -176,3 +197,15 @@ void end_fork_in_parent() {
 void end_fork_in_child() { all_calls = new CallsWithoutLock; }
 
 }  // namespace psc
+
+#if defined(__linux__) && !defined(__arm__)
+// What the unwinder calls for each frame of this library (CMakeLists.txt has the linker put it there), before anything of the frame runs.
+extern "C" {
+_Unwind_Reason_Code __real___gxx_personality_v0(int, _Unwind_Action, _Unwind_Exception_Class, _Unwind_Exception*, _Unwind_Context*);
+_Unwind_Reason_Code __wrap___gxx_personality_v0(int version, _Unwind_Action actions, _Unwind_Exception_Class kind,
+                                                _Unwind_Exception* exception, _Unwind_Context* context) {
+    if ((actions & _UA_FORCE_UNWIND) && psc::finalizing()) psc::stay_here();
+    return __real___gxx_personality_v0(version, actions, kind, exception, context);
+}
+}
+#endif

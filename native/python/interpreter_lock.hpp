@@ -9,9 +9,15 @@
 // A fork waits for the calls that run without the lock, so that a child never finds a lock of the core taken. Calls that begin
 // meanwhile wait behind the fork, but for those on a matcher or table that is marked as in use: the child would find the mark.
 //
-// No other file lets go of the lock or takes it (.ci/native_rooms): when the program ends, a thread that asks for the lock stays in this
-// file. Tried and dropped: nanobind's gil_scoped_release, whose thread CPython unwinds then, which ends in std::terminate; looking
-// whether the interpreter is going before asking, which is too early by as long as the lock's holder runs.
+// No other file lets go of the lock or takes it (.ci/native_rooms).
+//
+// When the interpreter is going, CPython before 3.14 ends the threads that ask for its lock, by pthread_exit, and glibc unwinds their
+// frames. Those of C++ forbid it (std::terminate), take it for an exception (nanobind's `catch (...)`), or drop objects of Python's
+// without the lock. So such a thread stays in this file: where it asks for the lock here; and where it asks in Python's code below a
+// frame of this library, as in `__index__` of an argument, `__del__` of what is dropped, or a garbage collection, in the personality
+// routine of that frame, which the unwinder calls first. Below frames of other libraries it stays in the handler of std::terminate.
+// Tried and dropped: nanobind's gil_scoped_release, whose thread is unwound; looking whether the interpreter is going before asking,
+// which is too early by as long as the lock's holder runs; a guard around each call of Python's functions, which are too many.
 //
 // Cost: a few instructions a call; a condition variable where two calls meet.
 #pragma once
@@ -95,6 +101,11 @@ private:
 
 // before_long_work: from here on the current Turn, if the calling thread is in one, does without the lock.
 void let_go_of_interpreter_lock();
+
+// Has threads stay that CPython ends below frames of C++: of this library, and from `begin_end` on, which the thread that ends the
+// program calls, of others.
+void keep_ended_threads();
+void begin_end();
 
 // Before a fork: waits until no call runs without the lock, and so none holds a lock of the core. And after it.
 void begin_fork();

@@ -2,7 +2,7 @@
 
 A server compiles the schema of a request in a worker thread. When the client goes away, or a deadline passes, another thread calls
 the compilation off, and the worker is free for the next request. When the program ends, what daemon threads compile is called
-off, and the end waits for them up to a second: CPython ends such threads wherever they are, and libraries of C++ abort then.
+off, and the end waits for them up to a second: CPython ends such threads wherever they are.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Final, TypeVar
 
 from psc import _core
 from psc.errors import CompilationCancelledError
+from psc.support import ending
 from psc.support.arguments import check_type
 from psc.support.forks import in_child
 from psc.support.pending import Pending
@@ -70,5 +71,10 @@ def result_unless_cancelled(pending: Pending[_T], cancellation: Cancellation | N
     return pending.wait(check, timeout_s)
 
 
+def _end() -> None:
+    ending.begin()
+    _core.end_compilations(_PATIENCE_AT_EXIT_S)
+
+
 in_child(_core.forget_other_threads)
-atexit.register(_core.end_compilations, _PATIENCE_AT_EXIT_S)
+atexit.register(_end)

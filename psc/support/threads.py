@@ -13,6 +13,7 @@ import atexit
 import threading
 import time
 
+from psc.support import ending
 from psc.support.forks import in_child, new_lock
 
 _PATIENCE_S = 1.0
@@ -51,7 +52,12 @@ class _Starts:
         self._n = 0
 
 
+def _end() -> None:
+    ending.begin()
+    _STARTS.end()
+
+
 _STARTS = _Starts()
 start = _STARTS.start
 in_child(_STARTS.in_child)
-atexit.register(_STARTS.end)
+atexit.register(_end)

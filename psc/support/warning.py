@@ -14,6 +14,7 @@ import sys
 import warnings
 
 from psc.errors import without_long_words
+from psc.support import ending
 
 
 def warn(logger: logging.Logger, text: str) -> None:
@@ -25,7 +26,9 @@ def warn(logger: logging.Logger, text: str) -> None:
 
 
 def warn_caller(text: str) -> None:
-    """Gives the caller of psc a `RuntimeWarning`; where warnings are errors, nothing is raised."""
+    """Gives the caller of psc a `RuntimeWarning`, but where the program ends; where warnings are errors, nothing is raised."""
+    if ending.has_begun():
+        return
     with contextlib.suppress(RuntimeWarning):
         warnings.warn(f"psc: {text}", RuntimeWarning, stacklevel=_frames_of_psc())
 
