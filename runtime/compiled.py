@@ -213,6 +213,11 @@ class LoadedGrammar:
         return bool(self._machine.is_lazy)
 
     @property
+    def is_linked(self) -> bool:
+        """Whether its machine is one of several, for a grammar that is made of parts."""
+        return False
+
+    @property
     def memory_size_bytes(self) -> int:
         """Bytes of its tables, of the mask rows made so far and, just in time, of what else was built; an estimate."""
         return int(self._machine.bytes)

@@ -16,7 +16,8 @@ from psc.cli.report import note, write_json
 from psc.cli.tokenizers import recorded_tokenizer_option
 from psc.errors import PscError
 from psc.grammars.compiled_grammar import keeping_all_actions
-from psc.inspection.explaining import Explainer, Explanation, Reading, TokenGroup, Verdict, shown
+from psc.inspection.explaining import Explainer, Explanation, Reading, TokenGroup, Verdict
+from psc.inspection.next_bytes import shown
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 _MAX_TERMINALS = 12

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 
 from psc._core import MatcherView
 from psc.inspection.expected import END_OF_FILE, Names, TokenCounts
+from psc.inspection.linked import next_words
 from psc.inspection.schema_words import schema_words
 from psc.runtime.compiled import GrammarMatcher, LoadedGrammar
 from psc.vocabulary.segment import Segmenter
@@ -109,11 +110,15 @@ class Checker:
             accepted = matcher.accept_token(token)
             n = reader.accept_prefix(text)
             parsed = n == len(text)
+            if self.compiled.is_linked and parsed and not in_mask and not accepted:  # a rule has no tokens left, and bytes are none
+                return Check(len(data), i, self.stop(data, at, matcher))
             if not in_mask == accepted == parsed:
                 said = f"mask {in_mask}, accept_token {accepted}, parser {parsed}"
                 return Check(len(data), i, disagreement=f"token {token} {text!r} at byte {at}: {said}")
             if not accepted:
                 return Check(len(data), i, self.stop(data, at + n, reader))
+            if self.compiled.is_linked:
+                reader = matcher.fork()
             at += len(text)
         complete = matcher.is_completed()
         stops = {matcher.is_allowed(t) for t in matcher.stop_token_ids}
@@ -126,6 +131,8 @@ class Checker:
         line, column = line_and_column(data, offset)
         if words := schema_words(self.compiled, data, offset):
             return Stop(offset, line, column, _found(data, offset), words)
+        if self.compiled.is_linked:
+            return Stop(offset, line, column, _found(data, offset), next_words(reader, self.compiled.tokenizer_info.token_texts))
         names = [self._names.of[terminal] for terminal in MatcherView(reader).continuations()]
         counts = self._counts.of(reader) if len(names) > 1 else {}
         return Stop(offset, line, column, _found(data, offset), self._names.sorted(names, counts))

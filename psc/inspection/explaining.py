@@ -21,8 +21,11 @@ from psc.inspection.completion import Completer
 from psc.inspection.configurations import Configuration, Stack, configurations, stacks_after
 from psc.inspection.expected import Names, TokenCounts
 from psc.inspection.lexemes import RESTART, START, Symbols
+from psc.inspection.linked import NOT_KNOWN, TokenSearch, accept_tokens, next_bytes, next_words
+from psc.inspection.next_bytes import ranges, shown
 from psc.runtime.compiled import GrammarMatcher, LoadedGrammar
 from psc.support.cached_property import cached_property
+from psc.vocabulary.segment import Segmenter
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 _MAX_EXAMPLES = 20
@@ -120,19 +123,6 @@ class Explanation:
     notes: tuple[str, ...]
 
 
-def shown(data: bytes) -> str:
-    """Bytes in quotes; those that are not printable, or not UTF-8, escaped."""
-    out = []
-    for character in data.decode("utf-8", "surrogateescape"):
-        if 0xDC80 <= ord(character) <= 0xDCFF:
-            out.append(f"\\x{ord(character) - 0xDC00:02x}")
-        elif character in "'\\":
-            out.append("\\" + character)
-        else:
-            out.append(character if character.isprintable() else character.encode("unicode_escape").decode())
-    return f"'{''.join(out)}'"
-
-
 class Explainer:
     """Explains texts of one compiled grammar.
 
@@ -172,7 +162,7 @@ class Explainer:
             tokens: ids of tokens to judge there.
         """
         matcher = GrammarMatcher(self.compiled)
-        n = matcher.accept_prefix(text)
+        n = self._read(matcher, text)
         stop = Checker(self.compiled).stop(text, n, matcher) if n < len(text) else None
         line, column = line_and_column(text[:n], n)
         allowed = matcher.allowed_tokens()
@@ -189,22 +179,43 @@ class Explainer:
             stop=stop,
             reasons=self._why(matcher, text, n) if stop else (),
             places=self._readings(matcher),
-            n_places=len(configurations(matcher)),
+            n_places=0 if self.compiled.is_linked else len(configurations(matcher)),
             may_end=matcher.is_completed(),
-            expected=self._sorted(MatcherView(matcher).continuations(), matcher),
-            characters=_ranges(b for b in range(256) if matcher.fork().accept_string(bytes([b]))),
+            expected=self._expected(matcher),
+            characters=self._characters(matcher),
             allowed=len(allowed),
             vocab_size=self.compiled.vocab_size,
             groups=groups,
             forced=matcher.find_jump_forward_string(),
             shortest_end=self._shortest_end(matcher),
             tokens=verdicts,
-            notes=(self._vocabulary_or_note,) if isinstance(self._vocabulary_or_note, str) else (),
+            notes=self._notes(),
         )
+
+    def _read(self, matcher: GrammarMatcher, text: bytes) -> int:
+        """How many bytes of a text are read. Where tokens are counted, the text is one of tokens."""
+        if not self.compiled.is_linked:
+            return matcher.accept_prefix(text)
+        return accept_tokens(matcher, self.compiled.tokenizer_info.token_texts, self._segmenter.segment(text))
+
+    @cached_property
+    def _segmenter(self) -> Segmenter:
+        return Segmenter(self.compiled.tokenizer_info)
+
+    def _characters(self, matcher: GrammarMatcher) -> str:
+        if self.compiled.is_linked:
+            return next_bytes(matcher, self.compiled.tokenizer_info.token_texts)
+        return ranges(b for b in range(256) if matcher.fork().accept_string(bytes([b])))
+
+    def _notes(self) -> tuple[str, ...]:
+        found = (self._vocabulary_or_note,) if isinstance(self._vocabulary_or_note, str) else ()
+        return (*found, NOT_KNOWN) if self.compiled.is_linked else found
 
     # --- where lexer and parser are
 
     def _readings(self, matcher: GrammarMatcher) -> tuple[Reading, ...]:
+        if self.compiled.is_linked:
+            return ()
         return tuple(
             self._reading(matcher, i, configuration) for i, configuration in enumerate(configurations(matcher)[:_MAX_READINGS])
         )
@@ -240,16 +251,24 @@ class Explainer:
         """Without the conditions."""
         return tuple(s for s in symbols if s < self._items.n_terminals)
 
-    def _sorted(self, terminals: Iterable[int], at: GrammarMatcher | None = None) -> tuple[str, ...]:
-        names = {self._names[t] for t in terminals}
-        return self._display.sorted(names, self._counts.of(at) if at is not None and len(names) > 1 else {})
+    def _expected(self, matcher: GrammarMatcher) -> tuple[str, ...]:
+        if self.compiled.is_linked:
+            return next_words(matcher, self.compiled.tokenizer_info.token_texts)
+        names = {self._names[t] for t in MatcherView(matcher).continuations()}
+        return self._display.sorted(names, self._counts.of(matcher) if len(names) > 1 else {})
+
+    def _sorted(self, terminals: Iterable[int]) -> tuple[str, ...]:
+        return self._display.sorted({self._names[t] for t in terminals})
 
     def _sorted_texts(self, names: Iterable[str]) -> tuple[str, ...]:
         return self._display.sorted(names)
 
     def _shortest_end(self, matcher: GrammarMatcher) -> str | None:
         try:
-            return shown(self._completer.complete(matcher))
+            if not self.compiled.is_linked:
+                return shown(self._completer.complete(matcher))
+            info = self.compiled.tokenizer_info
+            return shown(b"".join(info.token_texts[token] for token in TokenSearch(info).complete(matcher)))
         except GrammarError:
             return None
 
@@ -257,7 +276,7 @@ class Explainer:
 
     def _groups(self, matcher: GrammarMatcher, allowed: list[int]) -> tuple[TokenGroup, ...]:
         vocabulary = self._vocabulary
-        if vocabulary is None:
+        if vocabulary is None or self.compiled.is_linked:
             return ()
         by_byte: dict[int, list[tuple[int, bytes]]] = {}
         texts = vocabulary.token_texts
@@ -318,14 +337,14 @@ class Explainer:
         if allowed:
             return Verdict(token, shown(data), True, ())
         reader = matcher.fork()
-        n = reader.accept_prefix(data)
+        n = accept_tokens(reader, self._vocabulary.token_texts, [token]) if self.compiled.is_linked else reader.accept_prefix(data)
         return Verdict(
             token,
             shown(data),
             False,
             self._why(reader, text + data, len(text) + n),
             fails_at=n,
-            expected=self._sorted(MatcherView(reader).continuations(), reader),
+            expected=self._expected(reader),
             places=self._readings(reader),
         )
 
@@ -340,7 +359,7 @@ class Explainer:
             name,
             False,
             (reason, *self._dropped(text, ends=True)),
-            expected=self._sorted(MatcherView(matcher).continuations(), matcher),
+            expected=self._expected(matcher),
             places=self._readings(matcher),
         )
 
@@ -374,6 +393,10 @@ class Explainer:
 
     def _reasons(self, matcher: GrammarMatcher, byte: int) -> list[str]:
         """Why no way of reading the text goes on with this byte; each reason once."""
+        if self.compiled.is_linked:
+            if matcher.fork().accept_prefix(bytes([byte])):
+                return [f"a rule with max_tokens has none left for {_named(byte)}"]
+            return [f"no text of the grammar goes on with {_named(byte)} here"]
         reasons: dict[str, None] = {}
         for i, (state, stack, *_) in enumerate(configurations(matcher)):
             for reason in self._reasons_of(matcher, i, state, stack, byte):
@@ -381,7 +404,7 @@ class Explainer:
         return list(reasons)
 
     def _reasons_of(self, matcher: GrammarMatcher, index: int, state: LexerState, stack: Stack, byte: int) -> Iterator[str]:
-        what = shown(bytes([byte])) if byte < 0x80 else f"byte 0x{byte:02x}"
+        what = _named(byte)
         at_start = state == self._lexemes.start(stack[0])
         steps = self._steps(state, byte)
         if not steps:
@@ -457,22 +480,8 @@ def _either(names: Sequence[str], most: int = 6) -> str:
     return " or ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
-def _ranges(allowed: Iterable[int]) -> str:
-    """Bytes as ranges: ``' ' '0'-'9' 'a'-'z' ≥0x80``."""
-    runs: list[list[int]] = []
-    for byte in allowed:
-        if byte >= 0x80:
-            runs.append([byte])
-            break
-        if runs and runs[-1][-1] == byte - 1:
-            runs[-1].append(byte)
-        else:
-            runs.append([byte])
-    out = []
-    for run in runs:
-        ends = [shown(bytes([b])) for b in run]
-        out.append("≥0x80" if run[0] >= 0x80 else " ".join(ends) if len(run) < 4 else f"{ends[0]}-{ends[-1]}")
-    return " ".join(out)
+def _named(byte: int) -> str:
+    return shown(bytes([byte])) if byte < 0x80 else f"byte 0x{byte:02x}"
 
 
 def _last_line(data: bytes, most: int = 60) -> str:

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from psc.errors import GrammarError, PscError
 from psc.inspection.completion import Completer
 from psc.inspection.configurations import configurations
+from psc.inspection.linked import TokenSearch
 from psc.inspection.token_effects import TokenEffects
 from psc.runtime.compiled import GrammarMatcher, LoadedGrammar
 from psc.vocabulary.segment import Segmenter
@@ -57,7 +58,8 @@ class Sampler:
         self.compiled = compiled
         self._completer = Completer(compiled)
         self._segmenter = Segmenter(compiled.tokenizer_info)
-        self._effects = TokenEffects(compiled)
+        self._effects = None if compiled.is_linked else TokenEffects(compiled)
+        self._first_bytes = np.array([text[0] if text else 256 for text in compiled.tokenizer_info.token_texts], np.int64)
         self._weights = token_weights(compiled.tokenizer_info)
 
     def sample(self, rng: random.Random, *, max_tokens: int) -> Sample:
@@ -96,7 +98,7 @@ class Sampler:
         back = 1
         while not matcher.is_completed():
             try:
-                end = self._segmenter.segment(self._completer.complete(matcher))
+                end = self._found_end(matcher)
             except GrammarError:
                 if matcher.n_steps == 0:
                     raise
@@ -108,13 +110,21 @@ class Sampler:
             return end
         return []
 
+    def _found_end(self, matcher: GrammarMatcher) -> list[int]:
+        if self.compiled.is_linked:
+            return TokenSearch(self.compiled.tokenizer_info).complete(matcher)
+        return self._segmenter.segment(self._completer.complete(matcher))
+
     def _draw(self, matcher: GrammarMatcher, rng: random.Random) -> int | None:
         """A token that the mask allows; None if it allows none: the text can only end, and no token does that."""
         allowed = matcher.allowed_tokens().astype(np.int64)
         if not len(allowed):
             return None
-        effects = self._effects.of(frozenset(c.lexer_state for c in configurations(matcher)), allowed)
         weights = self._weights[allowed]
+        if self._effects is None:  # linked of parts: instead of the effect, the first byte is drawn
+            effects = self._first_bytes[allowed]
+        else:
+            effects = self._effects.of(frozenset(c.lexer_state for c in configurations(matcher)), allowed)
         chosen = _drawn(np.power(np.bincount(effects, weights), 0.3), rng)
         return int(allowed[_drawn(np.where(effects == chosen, weights, 0.0), rng)])
 

@@ -26,7 +26,8 @@ from psc.errors import PscError
 from psc.grammars.compiled_grammar import CompiledGrammar, compile_just_in_time, keeping_all_actions
 from psc.grammars.grammar import Grammar
 from psc.inspection.configurations import configurations
-from psc.inspection.explaining import Explainer, shown
+from psc.inspection.explaining import Explainer
+from psc.inspection.next_bytes import shown
 from psc.inspection.stack_reading import StackReader
 from psc.runtime.compiled import GrammarMatcher
 from psc.support.cached_property import cached_property
@@ -152,9 +153,7 @@ class Looker:
             "at": at,
             "mask": _mask(matcher),
             "explanation": explained,
-            "walks": [
-                _shortened(asdict(opened.reader.read(matcher, i))) for i in range(min(len(configurations(matcher)), _MAX_WALKS))
-            ],
+            "walks": _walks(opened, matcher),
             "found": found,
             "grammar": _described(opened),
         }
@@ -249,6 +248,13 @@ def _mask(matcher: GrammarMatcher) -> dict[str, Any]:
     row = matcher.mask_row()
     seconds = time.perf_counter() - began
     return {"allowed": len(matcher.allowed_tokens()), "row": row, "seconds": seconds, "stops": matcher.is_completed()}
+
+
+def _walks(opened: _Opened, matcher: GrammarMatcher) -> list[Any]:
+    """How the stacks are read; a grammar that is linked of parts has no one classifier that does."""
+    if opened.compiled.is_linked:
+        return []
+    return [_shortened(asdict(opened.reader.read(matcher, i))) for i in range(min(len(configurations(matcher)), _MAX_WALKS))]
 
 
 def _described(opened: _Opened) -> dict[str, Any]:

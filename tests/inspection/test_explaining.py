@@ -6,7 +6,8 @@ import pytest
 from small_grammars import COMPILERS, GRAMMARS, compiled
 
 import psc
-from psc.inspection.explaining import Explainer, Explanation, shown
+from psc.inspection.explaining import Explainer, Explanation
+from psc.inspection.next_bytes import shown
 from psc.inspection.sampling import Sampler
 
 EVERY = pytest.mark.parametrize(("name", "how"), [(name, how) for name in GRAMMARS for how in COMPILERS])
