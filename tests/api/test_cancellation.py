@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -267,3 +269,26 @@ def test_whatever_reads_a_lark_text_it_is_never_wrong_when_it_is_called_off(text
         except psc.GrammarError as e:
             outcomes.add(str(e))
     assert "called off" in outcomes and len(outcomes) == 2, outcomes
+
+
+_IMPORTS = """
+import importlib, pkgutil
+import psc
+from psc import _core
+
+cancellation = psc.Cancellation()
+block = _core.Obeying(cancellation._flag)
+block.__enter__()
+cancellation.cancel()
+for room in "artifacts", "compiler", "grammars", "requests", "rule_records", "support", "tool_calls", "vocabulary":
+    path = importlib.import_module(f"psc.{room}").__path__
+    for module in pkgutil.walk_packages(path, f"psc.{room}."):
+        importlib.import_module(module.name)
+print("imported")
+"""
+
+
+def test_no_import_is_called_off() -> None:
+    """Another thread that imports the same module goes on with half of it: an ImportError of what nobody cancelled."""
+    ran = subprocess.run([sys.executable, "-c", _IMPORTS], capture_output=True, text=True, timeout=120, check=False)
+    assert (ran.returncode, ran.stdout) == (0, "imported\n"), ran.stderr[-2000:]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Final
+from functools import cache
 
 from psc._core import TextAutomaton
 from psc.compiler.expressions.expression import Expression, Reference
@@ -17,8 +17,11 @@ from psc.compiler.expressions.text_sets import begun_by, text_set
 from psc.compiler.frontends.llguidance.source import Source
 from psc.errors import ResourceLimitError
 
-EMPTY_TEXT: Final = TextAutomaton.texts([""])
-_NO_TEXT: Final = TextAutomaton.empty()
+
+@cache
+def empty_text() -> TextAutomaton:
+    """The set of the empty text; made where it is used, since a cancellation ends an import that works (for other threads, too)."""
+    return TextAutomaton.texts([""])
 
 
 @dataclass(frozen=True)
@@ -69,7 +72,7 @@ class LexemeTexts:
             try:
                 texts = text_set(lexeme.expression)
                 if lexeme.lazy_rule is not None:
-                    texts = texts.difference(EMPTY_TEXT).shortest_matches().union(texts.intersection(EMPTY_TEXT))
+                    texts = texts.difference(empty_text()).shortest_matches().union(texts.intersection(empty_text()))
             except ResourceLimitError as e:
                 raise self._source.limit(lexeme.at, f"{e}; needed since a rule that ends early may begin here") from None
             self._sets[kind] = texts
@@ -89,7 +92,7 @@ class LexemeTexts:
         x, y = self._lexemes[a], self._lexemes[b]
         if (x.lazy_rule is None) != (y.lazy_rule is None):
             return False  # where the one ends, the other is given up
-        return not self.texts(a).difference(EMPTY_TEXT).intersection(self.texts(b)).is_empty()
+        return not self.texts(a).difference(empty_text()).intersection(self.texts(b)).is_empty()
 
     def zone(self, begun: Iterable[str]) -> TextAutomaton:
         """The texts of those lexemes that end early, but for the empty text, where all of these may begin."""
@@ -97,9 +100,9 @@ class LexemeTexts:
         kinds = {self.kind(name): name for name in lazy}
         key = frozenset(kinds)
         if key not in self._zones:
-            zone = _NO_TEXT
+            zone = TextAutomaton.empty()
             for name in kinds.values():
-                zone = zone.union(self.texts(name).difference(EMPTY_TEXT))
+                zone = zone.union(self.texts(name).difference(empty_text()))
             self._zones[key] = zone
         return self._zones[key]
 

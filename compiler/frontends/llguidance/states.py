@@ -16,12 +16,11 @@ from typing import Final
 from psc._core import TextAutomaton
 from psc.compiler.expressions.expression import EMPTY, Choice, Expression, Literal, Reference, Sequence
 from psc.compiler.expressions.text_sets import expression_of
+from psc.compiler.frontends.llguidance.lexemes import empty_text
 from psc.support.limits import limit
 
 MAX_STATES: Final = limit("early_states")
 """States of a grammar."""
-
-_EMPTY_TEXT: Final = TextAutomaton.texts([""])
 
 
 class TooManyStates(Exception):
@@ -111,7 +110,7 @@ def _steps(
             if not left(begun, name).is_empty():
                 strings.setdefault(positions.strings[name], set()).add(name)
             continue
-        rest = left(begun, name).difference(_EMPTY_TEXT)
+        rest = left(begun, name).difference(empty_text())
         split: list[tuple[TextAutomaton, frozenset[str]]] = []
         for texts, read in atoms:
             both = texts.intersection(rest)
