@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import logging
 import pkgutil
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
@@ -56,14 +57,28 @@ def _problem(seam: Seam) -> str | None:
     return f"{seam.path} takes ({', '.join(taken)}) and no {', '.join(lacking)}" if lacking else None
 
 
-def warn_of_another_release(distribution: str, tested: str, log: logging.Logger) -> None:
-    """Says so in the log when an engine is of another release than the adapter was tested with."""
+def warn_of_another_release(distribution: str, first: str, last: str, log: logging.Logger) -> None:
+    """Says so in the log when an engine is of a release before the first or after the last that the adapter was tested with."""
+    installed = installed_release(distribution)
+    if not numbers_of(first) <= numbers_of(installed) <= numbers_of(last):
+        log.warning("psc's adapter was tested with %s %s to %s, and this is %s", distribution, first, last, installed)
+
+
+def installed_release(distribution: str) -> str:
+    """The release of a distribution that is installed, in words where it has no metadata."""
     try:
-        installed = version(distribution)
+        return version(distribution)
     except PackageNotFoundError:
-        installed = "a release without metadata"
-    if installed != tested:
-        log.warning("psc's adapter was tested with %s %s, and this is %s", distribution, tested, installed)
+        return "of an unknown release"
+
+
+def numbers_of(release: str) -> tuple[int, ...]:
+    """The first three numbers of a release, by which releases are ordered."""
+    return tuple(int(n) for n in re.findall(r"\d+", release)[:3])
+
+
+class NotAtWorkError(PscError, RuntimeError):
+    """An engine that was told to require psc, and would serve without it."""
 
 
 class BrokenSeamError(PscError, RuntimeError):

@@ -27,6 +27,7 @@ def backend_name(request: pytest.FixtureRequest) -> Iterator[str]:
         yield request.param
 
 
+@pytest.mark.every_release
 def test_what_psc_refuses_can_go_to_the_engines_own_backend(
     backend_name: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -46,6 +47,7 @@ def test_what_psc_refuses_can_go_to_the_engines_own_backend(
     assert finish(requests, ours) in (b"ab", b"yes")
 
 
+@pytest.mark.every_release
 def test_without_the_option_it_is_refused(backend_name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     requests = Engine(monkeypatch, backend_name)
     request = requests.request(**REFUSED_BY_PSC)

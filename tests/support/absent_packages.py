@@ -35,6 +35,11 @@ class _Anything:
     __ror__ = __or__
 
 
+class _AnyObject:
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        pass
+
+
 class _StandIn(ModuleType):
     __path__: Sequence[str] = ()
     __version__ = "0.0"
@@ -42,7 +47,7 @@ class _StandIn(ModuleType):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        return type(name, (), {}) if name[0].isupper() else _Anything()
+        return type(name, (_AnyObject,), {}) if name[0].isupper() else _Anything()
 
 
 class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):

@@ -5,11 +5,12 @@ Importing this skips the tests where SGLang cannot be imported. `.ci/engines` sa
 
 from __future__ import annotations
 
+import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -28,8 +29,12 @@ with warnings.catch_warnings():
     # These look for Triton and torchvision, and must not find what stands in for them.
     import torch.utils.flop_counter
     import transformers.image_utils
+    from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
-    with standing_in("triton", "torchvision"):
+    with standing_in("triton", "torchvision"), pytest.MonkeyPatch.context() as changes:
+        # Releases register models that the transformers here has by now.
+        register = type(CONFIG_MAPPING).register
+        changes.setattr(type(CONFIG_MAPPING), "register", lambda own, key, value, exist_ok=False: register(own, key, value, True))
         pytest.importorskip("sglang.srt.constrained.xgrammar_backend", exc_type=ImportError)
         import sglang.srt.constrained.grammar_manager
         import sglang.srt.managers.schedule_batch
@@ -42,9 +47,19 @@ with warnings.catch_warnings():
     from sglang.srt.constrained import base_grammar_backend, grammar_manager
     from sglang.srt.managers import schedule_batch
     from sglang.srt.managers.scheduler_components.batch_result_processor import SchedulerBatchResultProcessor
-    from sglang.srt.managers.scheduler_components.internal_state import SchedulerInternalStateController
+
+    try:
+        from sglang.srt.managers.scheduler_components.internal_state import SchedulerInternalStateController
+    except ImportError:  # before 0.5.22
+        SchedulerInternalStateController = None
+
+    try:
+        from sglang.srt.arg_groups.choices import GRAMMAR_BACKEND_CHOICES
+    except ImportError:  # before 0.5.20
+        from sglang.srt.server_args import GRAMMAR_BACKEND_CHOICES
 
     from psc.adapters.sglang.backend import PscGrammarBackend
+    from psc.adapters.sglang.seams import SCHEDULER
 
 END, THINK, THINK_END = "<|end|>", "<think>", "</think>"
 _WORDS = "true false null 12 345 0.5 - -0 2024 : the cat hello world ab abc ca call root x yes no maybe é 日"
@@ -76,9 +91,18 @@ def token_of(text: str) -> int:
     return int(tokenizer().convert_tokens_to_ids(text))
 
 
+class Unreadable:
+    """A tokenizer that nobody can read."""
+
+    eos_token_id = 1
+
+
 def xgrammars_own() -> type:
     """The engine's XGrammar backend. A name of a module for it would be replaced, too: the engine looks for all its names."""
     return PscGrammarBackend.__bases__[0]
+
+
+_RANKS = SimpleNamespace(tp_rank=0, pp_rank=0, pp_size=1)
 
 
 class Scheduler(SimpleNamespace):
@@ -88,7 +112,13 @@ class Scheduler(SimpleNamespace):
         model = SimpleNamespace(vocab_size=VOCAB_SIZE, hf_eos_token_id={its_tokenizer.eos_token_id}, think_end_ids=think_end_ids)
         group = SimpleNamespace(world_size=1, first_rank=0, is_first_rank=True)
         super().__init__(
-            server_args=None, tokenizer=its_tokenizer, model_config=model, dp_tp_cpu_group=None, dp_tp_group=group, pp_group=None
+            server_args=SimpleNamespace(skip_tokenizer_init=False),
+            ps=_RANKS,
+            tokenizer=its_tokenizer,
+            model_config=model,
+            dp_tp_cpu_group=None,
+            dp_tp_group=group,
+            pp_group=None,
         )
 
 
@@ -116,9 +146,8 @@ class Engine:
             "exec": SimpleNamespace(kernel=SimpleNamespace(grammar_backend=backend)),
         }
         monkeypatch.setattr(runtime_context.RuntimeContext, "config_bag", lambda self, name: bags[name])
-        parallel = SimpleNamespace(tp_rank=0, pp_rank=0, pp_size=1)
         for module in (grammar_manager, schedule_batch):
-            monkeypatch.setattr(module, "get_parallel", lambda: parallel)
+            monkeypatch.setattr(module, "get_parallel", lambda: _RANKS, raising=False)  # releases differ in where it is
         its_tokenizer = its_tokenizer or tokenizer()
         ends = [token_of(THINK_END)] if arguments["reasoning_parser"] else None
         self.manager = grammar_manager.GrammarManager(Scheduler(its_tokenizer, ends))
@@ -163,6 +192,33 @@ class Engine:
         return self._results._accept_grammar_tokens(request, list(tokens))
 
 
+def reporting(monkeypatch: pytest.MonkeyPatch, state: dict[str, Any]) -> Callable[[Any], dict[str, Any]]:
+    """How the server learns the state of the scheduler that has a grammar manager; of the engine's own state this is all.
+
+    To be called before the plugin is loaded, as the scheduler's process has imported these modules by then.
+    """
+    from sglang.srt.managers.io_struct import GetInternalStateReq, GetInternalStateReqOutput
+
+    def get_internal_state(self: Any, recv_req: Any) -> Any:
+        return GetInternalStateReqOutput(internal_state=dict(state))
+
+    if SchedulerInternalStateController is not None:
+        monkeypatch.setattr(SchedulerInternalStateController, "get_internal_state", get_internal_state)
+
+        def reporter(manager: Any) -> Any:
+            return SchedulerInternalStateController(SimpleNamespace(grammar_manager=manager), False)
+    else:
+        scheduler = type("Scheduler", (SimpleNamespace,), {"get_internal_state": get_internal_state})
+        module = ModuleType(SCHEDULER)
+        module.Scheduler = scheduler  # type: ignore[attr-defined]
+        monkeypatch.setitem(sys.modules, SCHEDULER, module)
+
+        def reporter(manager: Any) -> Any:
+            return scheduler(grammar_manager=manager)
+
+    return lambda manager: reporter(manager).get_internal_state(GetInternalStateReq()).internal_state
+
+
 def bits(mask: Any) -> NDArray[np.bool_]:
     """A mask of words as booleans."""
     return np.unpackbits(mask.numpy().astype("<i4").view(np.uint8), axis=1, bitorder="little")[:, :VOCAB_SIZE].astype(bool)
@@ -194,12 +250,12 @@ def plugin(switch: str | None = None) -> Iterator[None]:
             (grammar_manager, "create_grammar_backend"),
             (base_grammar_backend.BaseGrammarObject, "fill_vocab_mask_batched"),
             (sglang.srt.speculative.spec_utils, "traverse_tree"),
-            (SchedulerInternalStateController, "get_internal_state"),
+            *([(SchedulerInternalStateController, "get_internal_state")] if SchedulerInternalStateController else ()),
         ):
             changes.setattr(owner, name, owner.__dict__[name])
         changes.setattr(base_grammar_backend, "GRAMMAR_BACKEND_REGISTRY", {})
         installation._hook_scheduler.cache_clear()
-        choices = sglang.srt.arg_groups.choices.GRAMMAR_BACKEND_CHOICES
+        choices = GRAMMAR_BACKEND_CHOICES
         before = list(choices)
         try:
             adapter.register()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from functools import cache
+from functools import cache, partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -99,9 +99,25 @@ def manager(given: Any = None, with_tokenizer: Any = None) -> Any:
     before = output.cached_tokenizer_from_config
     output.cached_tokenizer_from_config = lambda model_config: with_tokenizer or tokenizer()
     try:
-        return output.StructuredOutputManager(config() if given is None else given)
+        made = output.StructuredOutputManager(config() if given is None else given)
     finally:
         output.cached_tokenizer_from_config = before
+    if not hasattr(made, "accept_tokens"):
+        made.accept_tokens, made.validate_tokens = partial(_accept, made), partial(_validate, made)
+    return made
+
+
+def _accept(of: Any, request: Request, tokens: list[int]) -> bool:
+    """What the scheduler does for itself in releases before 0.30."""
+    if not of.should_advance(request, new_token_ids=tokens):
+        return True
+    taken = of.trim_reasoning_for_advance(request, tokens)
+    return not taken or request.structured_output_request.grammar.accept_tokens(request.request_id, taken)
+
+
+def _validate(of: Any, request: Request, tokens: list[int]) -> list[int]:
+    """Likewise, with drafts."""
+    return request.structured_output_request.grammar.validate_tokens(tokens) if of.should_advance(request) else tokens
 
 
 def parameters(backend: str = "xgrammar", stop_token_ids: list[int] | None = None, **constraint: Any) -> SamplingParams:

@@ -72,8 +72,9 @@ class PscGrammarBackend(XGrammarGrammarBackend):  # type: ignore[misc]  # the pa
             "vocab_size": vocab_size,
             "model_eos_token_ids": model_eos_token_ids,
             "any_whitespace": any_whitespace,
-            "max_whitespace_cnt": max_whitespace_cnt,
         }
+        if max_whitespace_cnt is not None:  # releases before 0.5.21 neither give nor take it
+            self._arguments["max_whitespace_cnt"] = max_whitespace_cnt
         self.vocab_size = vocab_size
         self.any_whitespace = any_whitespace
         self.max_whitespace_cnt = max_whitespace_cnt

@@ -38,7 +38,8 @@ def constraining(grammar: BaseGrammarObject) -> PscGrammar | None:
     ours = psc_grammar(grammar)
     if ours is grammar or ours is None:
         return ours
-    return ours if grammar.tokens_after_end >= 0 and not grammar.reasoning_in_grammar else None
+    # Releases before 0.5.23 have no grammars that describe the reasoning, too.
+    return ours if grammar.tokens_after_end >= 0 and not getattr(grammar, "reasoning_in_grammar", False) else None
 
 
 def fill_vocab_mask_batched(original: Callable[..., None], entries: list[GrammarRow], vocab_mask: torch.Tensor) -> None:

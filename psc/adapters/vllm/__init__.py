@@ -2,7 +2,7 @@
 
 vLLM calls :func:`register` in each of its processes (entry point ``vllm.general_plugins``). It replaces the backend class, its
 validator, the manager's filling of masks, and two constructors that see the configuration, and only where this vLLM has the tested
-names. ``PSC_VLLM=0`` leaves vLLM untouched; see docs/serving.md.
+names. ``PSC_VLLM=0`` leaves vLLM untouched, and with ``PSC_VLLM=require`` vLLM starts with psc only; see docs/serving.md.
 
 Cost: importing this imports nothing of vLLM, and 10 ms of psc when it is registered.
 """
@@ -10,13 +10,14 @@ Cost: importing this imports nothing of vLLM, and 10 ms of psc when it is regist
 from __future__ import annotations
 
 import logging
-import os
 from typing import Final
+
+from psc.adapters.switches import OFF, REQUIRE, mode_of, start_only_with
 
 __all__ = ["SWITCH", "register"]
 
 SWITCH: Final = "PSC_VLLM"
-"""The environment variable that leaves vLLM untouched when it is 0."""
+"""The environment variable: ``require``, 0, which leaves vLLM untouched, or 1, which is the default."""
 
 _log = logging.getLogger("psc.adapters.vllm")
 
@@ -27,10 +28,18 @@ def register() -> bool:
     Returns:
         Whether psc is in place. False, with an error in the log: this vLLM lacks a name that is needed, or vLLM is not installed;
         or, with no more than a line of information, psc is switched off. vLLM is untouched then.
+
+    Raises:
+        SystemExit: the switch has another value, or it asks that vLLM start with psc only, and psc is not in place.
     """
-    if os.environ.get(SWITCH, "1").strip().lower() in ("0", "false", "no", "off"):
+    mode = mode_of(SWITCH)
+    if mode == OFF:
         _log.info("psc is switched off (%s), so vLLM is as it was", SWITCH)
         return False
+    return start_only_with(SWITCH, _register) if mode == REQUIRE else _register()
+
+
+def _register() -> bool:
     try:
         from psc.adapters.vllm.log import log_as_vllm_does
         from psc.adapters.vllm.seams import find_seams

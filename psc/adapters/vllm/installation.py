@@ -8,16 +8,23 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from psc._version import __version__
-from psc.adapters.vllm.backend import SERVICES, PscBackend
+from psc.adapters.seams import NotAtWorkError
+from psc.adapters.switches import REQUIRE, mode_of
+from psc.adapters.vllm import SWITCH
+from psc.adapters.vllm.backend import SERVICES, PscBackend, vocabulary_of
 from psc.adapters.vllm.configuration import options_of
 from psc.adapters.vllm.masks import MaskFilling
 from psc.adapters.vllm.row_ids import unfollow, why_no_row_ids
 from psc.adapters.vllm.seams import Seams
 from psc.adapters.vllm.validation import Validator
+from psc.errors import TokenizerError
+from psc.serving import ServiceOptions
 
 _log = logging.getLogger("psc.adapters.vllm")
 _INSTALLED: Final = "_psc_originals"
 """Of vLLM's module: the names that psc has replaced."""
+_PSCS: Final = ("auto", "xgrammar")
+"""The names of backends that are psc's."""
 
 
 def install(seams: Seams) -> None:
@@ -71,14 +78,40 @@ def _then(constructor: Callable[..., None], also: Callable[[Any, Any], None]) ->
 
 
 def _begin(manager: Any, vllm_config: Any) -> None:
-    """Reads the vocabulary when the engine starts, and compiles the warm-up list."""
+    """Reads the vocabulary when the engine starts, and compiles the warm-up list.
+
+    Raises:
+        NotAtWorkError: the engine's configuration leaves psc out, and it is to start with psc only.
+    """
     options = options_of(vllm_config)
+    if mode_of(SWITCH) == REQUIRE and (reason := _why_not(options, manager, vllm_config)) is not None:
+        raise NotAtWorkError(f"{SWITCH}={REQUIRE}, and psc is not at work: {reason}. Change that, or set {SWITCH}=1")
     if options is None:
         _log.info("psc is switched off by additional_config, so structured outputs are vLLM's own")
     elif vllm_config.model_config.skip_tokenizer_init:
         return
-    elif getattr(vllm_config.structured_outputs_config, "backend", "auto") in ("auto", "xgrammar"):
+    elif _backend_name(vllm_config) in _PSCS:
         _log.info("psc %s serves structured outputs in the place of XGrammar; PSC_VLLM=0 switches it off", __version__)
         if options.mask_table_mb and (reason := why_no_row_ids(vllm_config)) is not None:
             _log.warning("workers are sent masks and not row ids: %s", reason)
         SERVICES.begin(options, manager.tokenizer, vllm_config.model_config.get_vocab_size())
+
+
+def _why_not(options: ServiceOptions | None, manager: Any, vllm_config: Any) -> str | None:
+    """Why an engine has no grammars of psc's; None where it has. Reads the vocabulary, as the manager's thread does later."""
+    if options is None:
+        return "additional_config switches it off"
+    if vllm_config.model_config.skip_tokenizer_init:
+        return "the engine starts without a tokenizer"
+    name = _backend_name(vllm_config)
+    if name not in _PSCS:
+        return f"structured_outputs_config.backend is {name}, and must be one of {', '.join(_PSCS)}"
+    try:
+        vocabulary_of(manager.tokenizer, vllm_config.model_config.get_vocab_size())
+    except TokenizerError as e:
+        return str(e)
+    return None
+
+
+def _backend_name(vllm_config: Any) -> str:
+    return str(getattr(vllm_config.structured_outputs_config, "backend", "auto"))

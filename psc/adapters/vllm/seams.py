@@ -7,17 +7,15 @@ by name, and then nothing is replaced: half of psc would be worse than none.
 from __future__ import annotations
 
 import logging
-import re
 from dataclasses import dataclass
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
 from types import ModuleType
 from typing import Any, Final
 
 from psc._version import __version__
-from psc.adapters.seams import Seam, broken_seams
+from psc.adapters.seams import Seam, broken_seams, installed_release, numbers_of
 
-TESTED_FROM: Final = (0, 33, 0)
+TESTED_FROM: Final = (0, 28, 0)
 TESTED_BEFORE: Final = (0, 34, 0)
 """The releases of vLLM that psc was tested with: from the first, and before the second."""
 
@@ -93,7 +91,7 @@ class Seams:
 def find_seams() -> Seams | None:
     """Looks for all that is needed; None, with an error in the log, where something is missing."""
     missing = broken_seams(_NEEDED) or _new_abstract_methods(import_module(_TYPES))
-    installed = _version()
+    installed = installed_release("vllm")
     if missing:
         _log.error(
             "psc %s is not at work in vLLM %s, which goes on with its own backend: %s. psc was tested with vLLM %s; install one of "
@@ -104,7 +102,7 @@ def find_seams() -> Seams | None:
             _tested(),
         )
         return None
-    if not TESTED_FROM <= _numbers(installed) < TESTED_BEFORE:
+    if not TESTED_FROM <= numbers_of(installed) < TESTED_BEFORE:
         _log.warning("psc %s was tested with vLLM %s, and this is vLLM %s; its names fit", __version__, _tested(), installed)
     changed = broken_seams(_OF_MASKS)
     of_drafts = changed or broken_seams(_OF_DRAFTS)
@@ -127,17 +125,6 @@ def _new_abstract_methods(types: ModuleType) -> list[str]:
         for cls, expected in ((types.StructuredOutputGrammar, _ABSTRACT), (types.StructuredOutputBackend, _ABSTRACT_OF_BACKENDS))
         if (more := set(cls.__abstractmethods__) - expected)
     ]
-
-
-def _version() -> str:
-    try:
-        return version("vllm")
-    except PackageNotFoundError:
-        return "of an unknown version"
-
-
-def _numbers(text: str) -> tuple[int, ...]:
-    return tuple(int(n) for n in re.findall(r"\d+", text)[:3])
 
 
 def _tested() -> str:
