@@ -1257,7 +1257,7 @@ def schema_grammar(schema: str, strict: bool, assert_format: bool, lenient: bool
     The rules of a schema's text; see native/schema/json_schema.hpp. None is no limit of white space or digits, and no indentation. unique_items: say which items must differ where rules cannot (RulePrograms.has_unique).
     """
 
-def part_without_value(schema: str, strict: bool, assert_format: bool, only_objects: bool, resolver: Callable[[str], str | None] | None) -> NoValue | None:
+def part_without_value(schema: str, strict: bool, assert_format: bool, only_objects: bool, unique_items: bool, resolver: Callable[[str], str | None] | None) -> NoValue | None:
     """
     The smallest part of a schema that no value can have, see native/schema/no_value.hpp; None where there is none.
     """

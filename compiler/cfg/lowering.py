@@ -91,7 +91,7 @@ class LoweredRules:
         if self.native.undefined:
             raise GrammarError(_undefined(rule_set, self.native.undefined))
         if self.native.way:
-            if_empty = _if_empty(rule_set, self.native.way)
+            if_empty = _if_empty(rule_set, self.native.way, limits)
             if if_empty is not None:
                 raise if_empty()
             raise dead_error(self.native.way, self.native.circle, rule_set.source_name, rule_set.lines, rule_set.source)
@@ -151,12 +151,15 @@ class LoweredRules:
         return tuple(used)
 
 
-def _if_empty(rule_set: RuleSet, way: list[str]) -> Callable[[], GrammarError] | None:
-    """What makes the error about rules that match no text: of the innermost part on the way to the rule that has none."""
+def _if_empty(rule_set: RuleSet, way: list[str], limits: TerminalLimits) -> Callable[[], GrammarError] | None:
+    """What makes the error about rules that match no text: of the part on the way to the rule that has none, or that has none."""
     whole = joined_rules(rule_set)
     if whole is not None:
         for name, part in whole.read_parts.items():
             if any(rule.startswith(f"{name}.") for rule in way):
+                return part.if_empty
+        for part in whole.read_parts.values():
+            if part.if_empty is not None and native_rules(part.rules, part.root).lower(**vars(limits)).way:
                 return part.if_empty
     return rule_set.if_empty
 

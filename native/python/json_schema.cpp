@@ -247,12 +247,13 @@ void bind_json_schema(nb::module_& m) {
         "indentation. unique_items: say which items must differ where rules cannot (RulePrograms.has_unique).");
     m.def(
         "part_without_value",
-        [](std::string schema, bool strict, bool assert_format, bool only_objects, std::optional<PythonResolver> resolver) {
+        [](std::string schema, bool strict, bool assert_format, bool only_objects, bool unique_items,
+           std::optional<PythonResolver> resolver) {
             const SchemaResources::Resolver ask = asking(resolver);
             const WithoutInterpreterLock release;
-            return part_without_value(schema, {strict, assert_format, true}, only_objects, ask);
+            return part_without_value(schema, {strict, assert_format, true, false, unique_items}, only_objects, ask);
         },
-        "schema"_a, "strict"_a, "assert_format"_a, "only_objects"_a, "resolver"_a.none(),
+        "schema"_a, "strict"_a, "assert_format"_a, "only_objects"_a, "unique_items"_a, "resolver"_a.none(),
         "The smallest part of a schema that no value can have, see native/schema/no_value.hpp; None where there is none.");
 }
 

@@ -25,6 +25,7 @@ def no_value_error(text: str, settings: SchemaSettings, origin: str, only_object
         strict=settings.strict_mode,
         assert_format=settings.assert_format,
         only_objects=only_objects,
+        unique_items=not settings.lenient,
         resolver=settings.resources.get,
     )
     if part is None:

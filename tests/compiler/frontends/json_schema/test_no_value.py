@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import re
 from typing import Any
 
 import pytest
@@ -153,6 +154,35 @@ def test_parameters_are_members_of_an_object(style: str) -> None:
     document = {"type": "structural_tag", "format": {"type": "tag", "begin": "<a>", "content": content, "end": "</a>"}}
     with pytest.raises(psc.GrammarError, match=r"json_schema: #, type: no object is valid, .*behind '<a>'"):
         psc.GrammarCompiler(byte_tokenizer(), store=False).compile_structural_tag(json.dumps(document))
+
+
+NAMES = {"type": "array", "items": {"type": "string"}, "uniqueItems": True}
+LETTERS = {"type": "array", "items": {"type": "string", "pattern": "^[ab]$"}, "uniqueItems": True}
+
+
+@pytest.mark.parametrize(
+    ("schema", "message"),
+    [
+        (
+            _object(names=NAMES, kind={"type": "string", "pattern": "^a$", "minLength": 3}),
+            "#/properties/kind, pattern and minLength: no value is left",
+        ),
+        (
+            {"type": "object", "properties": {"a": NAMES}, "required": ["a", "b"], "additionalProperties": False},
+            "#, required and additionalProperties: no value is left that has the member 'b'",
+        ),
+        (_object(x={**LETTERS, "minItems": 3}), "#/properties/x, items, uniqueItems and minItems: no value is left"),
+    ],
+)
+def test_items_that_differ_hide_no_cause(schema: object, message: str) -> None:
+    compiler = psc.GrammarCompiler(byte_tokenizer(), store=False)
+    with pytest.raises(psc.GrammarError, match=f": {re.escape(message)}") as caught:
+        compiler.compile_json_schema(schema)
+    assert caught.value.pointer == message.split(",")[0]
+    content = {"type": "json_schema", "json_schema": schema}
+    document = {"type": "structural_tag", "format": {"type": "tag", "begin": "<a>", "content": content, "end": "</a>"}}
+    with pytest.raises(psc.GrammarError, match=f"json_schema: {re.escape(message)}"):
+        compiler.compile_structural_tag(document)
 
 
 def test_other_languages_keep_their_words() -> None:
