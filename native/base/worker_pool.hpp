@@ -2,7 +2,11 @@
 //
 // Cost: waking the others takes some ten microseconds, so the caller runs short loops alone.
 // Threads: run() may be called from several threads; a call returns when its own loop is done.
+// Forks: a child has the parent's locks as they were, and not its threads. So it begins with new ones, and forgets the others: what
+// joins them, or destroys what they wait for, dies or waits for ever.
 #pragma once
+
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -19,16 +23,19 @@ namespace psc {
 
 class WorkerPool {
 public:
-    explicit WorkerPool(int n_threads) : n_threads_(n_threads) {}
+    explicit WorkerPool(int n_threads) : n_threads_(n_threads), threads_(new Threads) {}
     WorkerPool(const WorkerPool&) = delete;
     WorkerPool& operator=(const WorkerPool&) = delete;
     ~WorkerPool() {
+        Threads* const mine = threads_;
+        if (mine->process != ::getpid()) return;
         {
-            const std::lock_guard lock(lock_);
-            closing_ = true;
+            const std::lock_guard lock(mine->lock);
+            mine->closing = true;
         }
-        wake_.notify_all();
-        for (auto& t : threads_) t.join();
+        mine->wake.notify_all();
+        for (auto& t : mine->all) t.join();
+        delete mine;
     }
 
     int n_threads() const { return n_threads_; }
@@ -38,15 +45,17 @@ public:
     void run(std::size_t n, std::size_t grain, const std::function<void(std::size_t)>& body) {
         const auto task = std::make_shared<Task>(n, grain, body);
         if (n_threads_ > 1 && n > grain) {
-            const std::lock_guard lock(lock_);
+            Threads& threads = of_this_process();
+            const std::lock_guard lock(threads.lock);
             try {
-                while (static_cast<int>(threads_.size()) < n_threads_ - 1) threads_.emplace_back([this] { serve(); });
+                while (static_cast<int>(threads.all.size()) < n_threads_ - 1)
+                    threads.all.emplace_back([&threads] { serve(threads); });
             } catch (const std::system_error&) {
                 // The system has no more threads; the existing ones do the work.
             }
-            task_ = task;
-            ++round_;
-            wake_.notify_all();
+            threads.task = task;
+            ++threads.round;
+            threads.wake.notify_all();
         }
         work(*task);
         std::unique_lock lock(task->lock);
@@ -66,16 +75,33 @@ private:
         std::exception_ptr error;
     };
 
-    void serve() {
+    struct Threads {
+        const pid_t process = ::getpid();
+        std::vector<std::thread> all;
+        std::mutex lock;
+        std::condition_variable wake;
+        std::shared_ptr<Task> task;
+        std::size_t round = 0;
+        bool closing = false;
+    };
+
+    Threads& of_this_process() {
+        Threads* found = threads_;
+        if (found->process == ::getpid()) return *found;
+        auto fresh = std::make_unique<Threads>();
+        return threads_.compare_exchange_strong(found, fresh.get()) ? *fresh.release() : *found;
+    }
+
+    static void serve(Threads& threads) {
         std::size_t seen = 0;
         for (;;) {
             std::shared_ptr<Task> task;
             {
-                std::unique_lock lock(lock_);
-                wake_.wait(lock, [&] { return closing_ || round_ != seen; });
-                if (closing_) return;
-                seen = round_;
-                task = task_;
+                std::unique_lock lock(threads.lock);
+                threads.wake.wait(lock, [&] { return threads.closing || threads.round != seen; });
+                if (threads.closing) return;
+                seen = threads.round;
+                task = threads.task;
             }
             work(*task);
         }
@@ -99,12 +125,7 @@ private:
     }
 
     const int n_threads_;
-    std::vector<std::thread> threads_;
-    std::mutex lock_;
-    std::condition_variable wake_;
-    std::shared_ptr<Task> task_;
-    std::size_t round_ = 0;
-    bool closing_ = false;
+    std::atomic<Threads*> threads_;
 };
 
 }  // namespace psc

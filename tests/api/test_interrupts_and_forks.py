@@ -15,6 +15,7 @@ from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
 
+import numpy as np
 import pytest
 from vocabularies import byte_tokenizer
 
@@ -337,6 +338,30 @@ def test_forks_of_the_thread_that_makes() -> None:
             finally:
                 os._exit(2)
     assert status_of(child) == 17
+
+
+@forks
+def test_a_child_drops_a_batch_whose_threads_it_has_not() -> None:
+    compiler = psc.GrammarCompiler(INFO, store=False, registry=False)
+    matchers = [psc.GrammarMatcher(compiler.compile_grammar(f'root ::= "a"* "{i}"')) for i in range(40)]
+    batch = psc.BatchGrammarMatcher(max_threads=3)
+
+    def masks() -> bytes:
+        bitmask = psc.allocate_token_bitmask(len(matchers), INFO.vocab_size)
+        batch.batch_fill_next_token_bitmask(matchers, bitmask)
+        return bytes(np.asarray(bitmask).tobytes())
+
+    expected = masks()
+    child = os.fork()
+    if child == 0:
+        try:
+            equal = masks() == expected
+            del batch
+            os._exit(17 if equal else 1)
+        finally:
+            os._exit(2)
+    assert status_of(child) == 17
+    assert masks() == expected
 
 
 def test_the_end_waits_for_threads_that_begin() -> None:
