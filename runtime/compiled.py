@@ -199,7 +199,7 @@ class LoadedGrammar:
         if encode is None:
             return []
         cutting = self._cutting
-        if cutting is None or cutting[0] is not encode:
+        if cutting is None or cutting[0] != encode:
             cutting = self._cutting = (encode, ForcedTokens(info, encode))
         return cutting[1].find(matcher, steps, forced)
 

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from psc.adapters.constraints import Constraint, Hypothesis, Requests
 from psc.adapters.sequences import Growth, Sequences
+from psc.adapters.transformers_drafts import propose_forced_tokens
 from psc.adapters.transformers_modes import (
     NO_BATCHES,
     has_beams,
@@ -40,6 +41,7 @@ with needs_extra("transformers"):
     from transformers import LogitsProcessor
 
 if TYPE_CHECKING:
+    from psc.runtime.forced_tokens import Encode
     from psc.runtime.mask_table import MaskLibrary
     from psc.vocabulary.tokenizer_info import TokenizerInfo
 
@@ -65,6 +67,9 @@ class GrammarLogitsProcessor(LogitsProcessor):  # type: ignore[misc]  # the pack
         in_place: mask the given scores, which saves a copy; `generate(output_logits=True)` then returns masked logits.
         masks: `psc.runtime.cupy_masks`, to store the masks on the model's GPU and send numbers of rows; by default masks are made
             on the CPU and sent, vocab_size / 8 bytes for each row and step.
+        drafts: with `prompt_lookup_num_tokens=`, whether the model reads the tokens that the grammar forces in one forward pass:
+            "forced", these and no others; "forced or prompt", where there are none those that prompt lookup finds.
+        encode: for drafts, gives the tokens of a text as the model's tokenizer cuts it; by default `TokenizerInfo.encode`.
         eos_token_id: the model's end-of-sequence tokens, `model.generation_config.eos_token_id`: an id, several, or None. They end
             the grammar's text in place of the vocabulary's stop tokens. `generate` stops at these tokens and at no others.
 
@@ -88,8 +93,12 @@ class GrammarLogitsProcessor(LogitsProcessor):  # type: ignore[misc]  # the pack
         pad_token_id: int | None = None,
         in_place: bool = False,
         masks: MaskLibrary | None = None,
+        drafts: Literal["forced", "forced or prompt"] | None = None,
+        encode: Encode | None = None,
         eos_token_id: int | Sequence[int] | torch.Tensor | None = None,
     ) -> None:
+        if drafts not in ("forced", "forced or prompt", None):
+            raise MatcherError(f"drafts={drafts!r}: it is 'forced', 'forced or prompt' or None")
         if refused not in ("raise", "drop", None):
             raise MatcherError(f"refused={refused!r}: it is 'raise', 'drop' or None")
         if not isinstance(grammars, Constraint):
@@ -102,6 +111,8 @@ class GrammarLogitsProcessor(LogitsProcessor):  # type: ignore[misc]  # the pack
             "pad_token_id": pad_token_id,
             "in_place": in_place,
             "masks": masks,
+            "drafts": drafts,
+            "encode": encode,
             "eos_token_id": _ids(eos_token_id),
         }
         self._grammars = grammars
@@ -128,6 +139,8 @@ class GrammarLogitsProcessor(LogitsProcessor):  # type: ignore[misc]  # the pack
         self._tokenizer_info = tokenizer_info
         self._in_place = in_place
         self._masks = masks
+        self.drafts = drafts
+        self._encode = encode
         self._table: Any = None
         self._room = 0
         self._device: Any = None
@@ -152,6 +165,22 @@ class GrammarLogitsProcessor(LogitsProcessor):  # type: ignore[misc]  # the pack
         """The next ids are a new generation's prompt, whatever they look like. Only needed where an error says so."""
         self._had_dead_beam = False
         self._sequences.reset()
+
+    def forced_tokens(self, input_ids: torch.LongTensor) -> list[int]:
+        """What the grammar has follow the ids, see `GrammarMatcher.find_forced_tokens`; none after its end and without a grammar.
+
+        Args:
+            input_ids: (1, length), integers.
+
+        Raises:
+            MatcherError: the ids do not fit the generation, or hold a token that is not allowed.
+        """
+        n_rows, length = input_ids.shape
+        hypotheses = self._sequences.step(
+            n_rows, length, lambda columns: input_ids[:, columns].cpu().numpy().astype(np.int64, copy=False)
+        )
+        matcher = hypotheses[0].constraining
+        return [] if matcher is None else matcher.find_forced_tokens(self._encode)
 
     def __call__(self, input_ids: torch.LongTensor, scores: torch.FloatTensor) -> torch.FloatTensor:
         """Scores with minus infinity for each token that the grammar does not allow.
@@ -282,3 +311,4 @@ def _copy(scores: Any) -> Any:
 
 
 refuse_continuous_batching(GrammarLogitsProcessor)
+propose_forced_tokens(GrammarLogitsProcessor)

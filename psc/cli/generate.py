@@ -55,6 +55,9 @@ _STEPS = ("grammar", "Transformers", "tokenizer", "weights")
     "--temperature", type=click.FloatRange(0), default=0.0, show_default=True, help="How freely tokens are drawn; 0: the likeliest."
 )
 @click.option("--seed", type=int, help="Of what is drawn; without it, another one every time.")
+@click.option(
+    "--no-drafts", is_flag=True, help="Read forced tokens one by one, not several in one forward pass; the text is the same."
+)
 @grammar_options
 @quiet_option("Print nothing but the text.")
 @click.pass_context
@@ -69,6 +72,7 @@ def command(
     max_tokens: int,
     temperature: float,
     seed: int | None,
+    no_drafts: bool,
     chosen: Chosen,
     quiet: bool,
 ) -> None:
@@ -101,12 +105,14 @@ def command(
             compiled=None if no_grammar else compiled,
             sampling=Sampling(max_tokens, temperature, random.SystemRandom().getrandbits(32) if seed is None else seed),
             fence_ends=bool(opening),
+            drafts=not no_drafts,
             on_text=printed.add,
         )
     if not quiet:
         speed = written.tokens_per_second
         rate = f", {speed:.1f} tokens a second" if speed else ""
-        click.echo(f"psc: {written.n_tokens} tokens, the first after {duration(written.first_s)}{rate}", err=True)
+        passes = f" in {written.n_passes} forward passes" if written.n_passes < written.n_tokens else ""
+        click.echo(f"psc: {written.n_tokens} tokens{passes}, the first after {duration(written.first_s)}{rate}", err=True)
     problem = _misfit(compiled, written) if no_grammar and compiled is not None else None
     if problem is None and not written.finished:
         more = "--max-tokens allows more" if written.n_tokens == max_tokens else f"{files.name} reads no more"

@@ -52,6 +52,17 @@ class LanguageModel:
         """Tokens of prompt and text together."""
         return int(getattr(self.model.config, "max_position_embeddings", None) or 2**31)
 
+    @property
+    def can_go_back(self) -> bool:
+        """Whether it can forget tokens that it has read, as drafts ask: a recurrent state cannot."""
+        config = self.model.config
+        recurrent = any("linear" in kind or "conv" in kind for kind in getattr(config, "layer_types", None) or ())
+        return not (recurrent or getattr(self.model, "_is_stateful", False) or getattr(config, "is_encoder_decoder", False))
+
+    def encode(self, text: str) -> list[int]:
+        """The tokens of a text, without special tokens."""
+        return list(self.tokenizer(text, add_special_tokens=False)["input_ids"])
+
     def chat_prompt(self, system: str | None, user: str, opening: str = "") -> Sequence[int]:
         """The tokens of a conversation in which the model is to speak next; without a chat template, of its texts.
 

@@ -35,6 +35,8 @@ class Written:
     text: bytes
     n_tokens: int
     """With the one that ends the text."""
+    n_passes: int
+    """Forward passes of the model; fewer than tokens where drafts were right."""
     finished: bool
     """Whether the model ended the text; else `max_tokens` did."""
     first_s: float
@@ -59,11 +61,13 @@ class _Stream:
         self.tokens: list[int] = []
         self.text = bytearray()
         self.times: list[float] = []
+        self.n_passes = 0
 
     def put(self, value: Any) -> None:
         if not self._prompt_came:
             self._prompt_came = True
             return
+        self.n_passes += 1
         for token in value.reshape(-1).tolist():
             self.tokens.append(token)
             self.times.append(time.perf_counter())
@@ -92,6 +96,7 @@ def write(
     compiled: CompiledGrammar | None,
     sampling: Sampling,
     fence_ends: bool = False,
+    drafts: bool = True,
     on_text: Callable[[str], None],
 ) -> Written:
     """Lets a model write one text.
@@ -103,6 +108,7 @@ def write(
         compiled: a grammar that the text is held to; None: to none.
         sampling: how tokens are chosen.
         fence_ends: with a grammar, whether a fence is the end of the text, see `psc.generation.fences`.
+        drafts: with a grammar, whether the model reads tokens that it forces in one forward pass; the text is the same.
         on_text: is called with each piece of the text as it comes, whole characters.
 
     Raises:
@@ -122,10 +128,15 @@ def write(
     if compiled is not None:
         from psc.adapters.transformers import GrammarLogitsProcessor
 
-        held = GrammarLogitsProcessor(compiled, tokenizer_info=info, eos_token_id=stop)
+        drafts = drafts and model.can_go_back
+        held = GrammarLogitsProcessor(
+            compiled, tokenizer_info=info, eos_token_id=stop, drafts="forced" if drafts else None, encode=model.encode
+        )
+        if drafts:
+            options["prompt_lookup_num_tokens"] = 1  # which makes it assisted generation
         options["logits_processor"] = [FenceEnds(info), held] if fence_ends else [held]
     stream = _Stream(info, on_text)
     began = time.perf_counter()
     model.generate(prompt, seed=sampling.seed, streamer=stream, **options)
     first, last = (stream.times[0], stream.times[-1]) if stream.times else (began, began)
-    return Written(bytes(stream.text), len(stream.tokens), stream.finished, first - began, last - first)
+    return Written(bytes(stream.text), len(stream.tokens), stream.n_passes, stream.finished, first - began, last - first)

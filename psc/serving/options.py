@@ -143,6 +143,8 @@ class ServiceOptions:
     mask_table_mb: int = _option(0, _count)
     """Size of a table of mask rows, in MB of 2^20 bytes, in each of vLLM's workers, which are then sent four bytes a request and
     step instead of a mask; 0 is no table."""
+    forced_drafts: bool = _option(False, _flag)
+    """Whether vLLM, where it speculates, verifies the tokens that a grammar forces instead of what its proposer found."""
     any_whitespace: bool = _option(True, _flag)
     """Whether JSON may have white space anywhere; else it has none, or that of `spaced`."""
     spaced: bool = _option(False, _flag)

@@ -98,6 +98,18 @@ def test_without_the_grammar(run: Run, model: Path, schema: Path) -> None:
     assert alone.stdout and "not inside" not in alone.stderr
 
 
+def test_drafts_leave_the_text_as_it_is(run: Run, model: Path, schema: Path) -> None:
+    options = [schema, "how is the weather?", "--model", model, "--indent", 2]
+    drafts, alone = run("generate", *options), run("generate", *options, "--no-drafts")
+    assert drafts.exit_code == alone.exit_code == 0
+    assert drafts.stdout == alone.stdout
+    assert "forward passes" in drafts.stderr and "forward passes" not in alone.stderr
+    for prompt in ("a", "b", "rain in Rome"):
+        for grammar in ("java", "json", "graphql"):
+            options = [grammar, prompt, "--model", model, "--max-tokens", 30]
+            assert run("generate", *options).stdout == run("generate", *options, "--no-drafts").stdout
+
+
 def test_seeds(run: Run, model: Path) -> None:
     def text(*options: object) -> str:
         return run("generate", "--regex", "[a-z ]{30,40}", "x", "--model", model, *options).stdout

@@ -61,7 +61,7 @@ class MaskFilling:
         grammars = [requests[i].structured_output_request.grammar for i in ids]
         if not ids or manager.vllm_config.model_config.is_diffusion or not all(type(g) is PscGrammar for g in grammars):
             return self._original(manager, requests, ids, drafts)
-        if not self._fills_drafts and (manager.vllm_config.num_speculative_tokens or not _constrains_always(manager)):
+        if not self._fills_drafts and (manager.vllm_config.num_speculative_tokens or not constrains_always(manager)):
             return self._original(manager, requests, ids, drafts)
         began = perf_counter()
         answer: Rows | RowIds | None = None
@@ -91,7 +91,7 @@ class MaskFilling:
         buffer = self._buffer_of(manager, grammars[0])
         rows = buffer.rows
         stride = manager.vllm_config.num_speculative_tokens + 1
-        always = _constrains_always(manager)
+        always = constrains_always(manager)
         firsts = range(0, len(ids) * stride, stride)
         matchers = [None if g.terminated or g.failed else g.matcher for g in grammars]
         drafts = [scheduled.get(i, _NO_DRAFTS) for i in ids] if scheduled else [_NO_DRAFTS] * len(ids)
@@ -156,7 +156,7 @@ def _row_ids(
     drafts: Sequence[list[int]],
 ) -> RowIds | None:
     """The ids of the rows of a step in the scheduler's table; None where a mask is of no grammar alone."""
-    always = _constrains_always(manager)
+    always = constrains_always(manager)
     constrained: list[PscGrammar | None] = []
     for request, grammar, of_request in zip(requests, grammars, drafts, strict=True):
         bound = always or (
@@ -170,7 +170,7 @@ def _row_ids(
     return source.step(constrained, drafts)
 
 
-def _constrains_always(manager: StructuredOutputManager) -> bool:
+def constrains_always(manager: StructuredOutputManager) -> bool:
     """Whether no request of the manager is ever without its grammar."""
     # Releases differ in what they call the parser; what has neither name may reason.
     parser = getattr(manager, "reasoner_cls", getattr(manager, "reasoner", manager))
