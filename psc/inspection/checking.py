@@ -12,7 +12,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from psc._core import MatcherView
 from psc.inspection.expected import END_OF_FILE, Names, TokenCounts
 from psc.inspection.linked import next_words
 from psc.inspection.schema_words import schema_words
@@ -133,9 +132,7 @@ class Checker:
             return Stop(offset, line, column, _found(data, offset), words)
         if self.compiled.is_linked:
             return Stop(offset, line, column, _found(data, offset), next_words(reader, self.compiled.tokenizer_info.token_texts))
-        names = [self._names.of[terminal] for terminal in MatcherView(reader).continuations()]
-        counts = self._counts.of(reader) if len(names) > 1 else {}
-        return Stop(offset, line, column, _found(data, offset), self._names.sorted(names, counts))
+        return Stop(offset, line, column, _found(data, offset), self._names.at(reader, self._counts.of))
 
 
 def line_and_column(data: bytes, offset: int) -> tuple[int, int]:

@@ -9,20 +9,23 @@ Cost: a mask, and a step of the lexer for each byte that can come.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from psc._core import MatcherView
 from psc.errors import ArtifactError, PscError
 from psc.inspection.configurations import configurations
 from psc.inspection.lexemes import Lexemes
+from psc.inspection.next_bytes import one_of, ranges
 from psc.runtime.compiled import GrammarMatcher, LoadedGrammar
 
 END_OF_FILE = "end of file"
 _TOKENS = re.compile(r"\(\?#tokens ([^)]*)\)\(\?!\)")
 _LONGEST_NAME = 60
+_INNER = re.compile(r"format[.\[]")
 
 
 class Names:
@@ -37,6 +40,7 @@ class Names:
             terminals = metadata["grammar"]["terminals"]
             shown = [_display_name(t["name"], t["text"], t["flags"], t["pattern"]) for t in terminals]
             texts = {name: t["text"] for name, t in zip(shown, terminals, strict=True)}
+            self._has_inner = metadata["grammar"].get("language") == "structural_tag"
             self.texts: dict[str, str] = {name: text for name, text in texts.items() if text is not None}
             """Of those that are strings, the text by the name."""
         except (KeyError, TypeError) as e:
@@ -48,6 +52,20 @@ class Names:
         """Each once: names first, then regexes without one, then strings; and of each kind those that more tokens begin."""
         n = counts or {}
         return tuple(sorted(set(names), key=lambda name: (name in self.texts, name.startswith("/"), -n.get(name, 0), name)))
+
+    def at(self, matcher: GrammarMatcher, counts: Callable[[GrammarMatcher], Mapping[str, int]]) -> tuple[str, ...]:
+        """Of the terminals that may come next, sorted; what only psc has a name for, as the body of a tag, by its first bytes.
+
+        Args:
+            matcher: at the text's end.
+            counts: how many tokens begin the terminals; asked for where there are several.
+        """
+        names = {self.of[terminal] for terminal in MatcherView(matcher).continuations()}
+        shown = {name for name in names if not (self._has_inner and _INNER.match(name))}
+        words = self.sorted(shown, counts(matcher) if len(shown) > 1 else {})
+        if len(shown) == len(names):
+            return words
+        return (*words, one_of(ranges(b for b in range(256) if matcher.fork().accept_string(bytes([b])))))
 
 
 class TokenCounts:

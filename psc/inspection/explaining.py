@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from psc._core import MatcherView
 from psc.errors import GrammarError, PscError
 from psc.ids import LexerState, Symbol
 from psc.inspection.checking import Checker, Stop, line_and_column
@@ -254,8 +253,7 @@ class Explainer:
     def _expected(self, matcher: GrammarMatcher) -> tuple[str, ...]:
         if self.compiled.is_linked:
             return next_words(matcher, self.compiled.tokenizer_info.token_texts)
-        names = {self._names[t] for t in MatcherView(matcher).continuations()}
-        return self._display.sorted(names, self._counts.of(matcher) if len(names) > 1 else {})
+        return self._display.at(matcher, self._counts.of)
 
     def _sorted(self, terminals: Iterable[int]) -> tuple[str, ...]:
         return self._display.sorted({self._names[t] for t in terminals})

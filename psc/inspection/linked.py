@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 
 from psc.errors import GrammarError
 from psc.inspection.expected import END_OF_FILE
-from psc.inspection.next_bytes import ranges
+from psc.inspection.next_bytes import one_of, ranges
 from psc.runtime.compiled import GrammarMatcher
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 
@@ -33,7 +33,7 @@ def next_words(matcher: GrammarMatcher, texts: Sequence[bytes]) -> tuple[str, ..
     """What may come next: the bytes with which a token may begin, and the end."""
     may_come = next_bytes(matcher, texts)
     ends = (END_OF_FILE,) if matcher.is_completed() else ()
-    return ((may_come if len(may_come) < 4 else f"one of {may_come}"), *ends) if may_come else ends
+    return (one_of(may_come), *ends) if may_come else ends
 
 
 def accept_tokens(matcher: GrammarMatcher, texts: Sequence[bytes], tokens: Iterable[int]) -> int:

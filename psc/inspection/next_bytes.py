@@ -18,6 +18,11 @@ def shown(data: bytes) -> str:
     return f"'{''.join(out)}'"
 
 
+def one_of(bytes_shown: str) -> str:
+    """What `ranges` gives, in a list of what is expected."""
+    return bytes_shown if len(bytes_shown) < 4 else f"one of {bytes_shown}"
+
+
 def ranges(allowed: Iterable[int]) -> str:
     """Bytes as ranges: ``' ' '0'-'9' 'a'-'z' ≥0x80``."""
     runs: list[list[int]] = []

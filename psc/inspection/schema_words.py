@@ -3,7 +3,7 @@
 The text that was read says in which value it stops. Members that may come are tried with the matcher, so a name that is expected
 can be written there. A value's bounds are read from the schema of the member.
 
-Example: behind `{"kind": "a", "n": 2` comes `a value: n must be at least 3`; behind `{"` comes `the member 'kind'`.
+Example: behind `{"kind": "a", "n": 2` comes `a value: n must be an integer, at least 3`; behind `{"` comes `the member 'kind'`.
 
 Cost: linear in the text, and a call of the matcher for each declared member.
 """
@@ -145,8 +145,17 @@ class _Words:
                 break
         if not said:
             return ()
+        if depth == len(stack) and self._must_differ(stack):
+            said = [f"{words}, other than the items before it" for words in said]
         name = _name(stack[:depth])
         return (f"a value: {name} must be {' or '.join(said)}" if name else f"a value that is {' or '.join(said)}",)
+
+    def _must_differ(self, stack: list[_Open]) -> bool:
+        """Whether the value that the innermost container waits for is an item that may not be one of those before it."""
+        if "lenient" in self.compiled.metadata["grammar"].get("settings", ""):
+            return False
+        is_item = bool(stack) and not stack[-1].is_object and stack[-1].index > 0
+        return is_item and any(schema.get("uniqueItems") is True for schema in self._at(stack[:-1]))
 
     def of_members(self, top: _Open, stack: list[_Open], begin: int | None) -> tuple[str, ...]:
         """The members that may come next, and whether the object may end."""
@@ -234,7 +243,9 @@ def _described(schema: Mapping[str, Any]) -> str:
     bounds = ", ".join(_BOUNDS[keyword].format(_shown(value)) for keyword, value in schema.items() if keyword in _BOUNDS)
     named = schema.get("type")
     types = [_TYPES[t] for t in (named if isinstance(named, list) else [named]) if isinstance(t, str) and t in _TYPES]
-    if bounds and (not types or named in ("integer", "number")):
+    if bounds and types and named in ("integer", "number"):
+        return f"{types[0]}, {bounds}"
+    if bounds and not types:
         return bounds
     return f"{' or '.join(types)} {bounds}".strip()
 

@@ -4,6 +4,7 @@ import pytest
 from vocabularies import byte_tokenizer, tokenizer
 
 import psc
+from psc.grammars.compiled_grammar import compile_just_in_time
 from psc.inspection.checking import Checker
 from psc.inspection.expected import Names
 from psc.inspection.explaining import Explainer
@@ -33,6 +34,18 @@ def test_names_come_first(tokens: bool) -> None:
     assert found[3:5] == ('"("', '"+"') and set(found[5:]) == {'"-"', '"@"', '"exports"', '"opens"'}
     explained = Explainer(compiled).explain(b"", [ord(";")])
     assert explained.expected == explained.tokens[0].expected == found
+
+
+def test_what_has_an_inner_name_alone_is_shown_by_its_bytes() -> None:
+    tag = {"begin": "<f>", "content": {"type": "any_text"}, "end": "</f>"}
+    document = {
+        "type": "structural_tag",
+        "format": {"type": "triggered_tags", "triggers": ["<f"], "tags": [tag], "at_least_one": True},
+    }
+    compiled = compile_just_in_time(psc.Grammar.from_structural_tag(document), INFO)
+    assert not compiled.is_linked
+    assert expected(compiled, b"<f>x", tokens=True) == (r"one of '\x00'-'\x7f' ≥0x80",)
+    assert not any("format" in word for word in Explainer(compiled).explain(b"<f>x").expected)
 
 
 def test_regexes_come_before_texts() -> None:

@@ -50,9 +50,9 @@ def _check(text: str, schema: Any = SCHEMA, **options: Any) -> Check:
         ('{"kind": "a"}', ["the member 'n'"]),
         ('{"kind": "c"}', ['a value: kind must be one of "a", "b"']),
         ('{"kind": 3}', ['a value: kind must be one of "a", "b"']),
-        ('{"kind": "a", "n": 2}', ["a value: n must be at least 3, at most 9"]),
-        ('{"kind": "a", "n": 10}', ["a value: n must be at least 3, at most 9"]),
-        ('{"kind": "a", "n": "3"}', ["a value: n must be at least 3, at most 9"]),
+        ('{"kind": "a", "n": 2}', ["a value: n must be an integer, at least 3, at most 9"]),
+        ('{"kind": "a", "n": 10}', ["a value: n must be an integer, at least 3, at most 9"]),
+        ('{"kind": "a", "n": "3"}', ["a value: n must be an integer, at least 3, at most 9"]),
         (BEGUN + '"s": "abcd"}', ["a value: s must be a string of at most 3 characters"]),
         (BEGUN + '"list": []}', ["a value: list[0] must be true or false"]),
         (BEGUN + '"list": [true, 1]}', ["a value: list[1] must be true or false"]),
@@ -61,7 +61,7 @@ def _check(text: str, schema: Any = SCHEMA, **options: Any) -> Check:
         (BEGUN + '"user": {"at": [1]}}', ["the member 'name'"]),
         (BEGUN + '"user": {"name": "a"}}', ["a value: user.name must be a string of at least 2 characters"]),
         (BEGUN + '"user": {"name": "ab", "at": [3]}}', ["a value: user.at must be one of [1], [2]"]),
-        (BEGUN + '"any": 0.5}', ["a value: any must be null or greater than 0.5"]),
+        (BEGUN + '"any": 0.5}', ["a value: any must be null or a number, greater than 0.5"]),
         (BEGUN + '"q\\"t": 1}', ['a value: q"t must be null']),
         (BEGUN + '"zzz": 1}', ["the member 's'", "the member 'list'", "the member 'day'", "the member 'x'", "the member 'user'"]),
         ("[]", ["a value that is an object"]),
@@ -97,6 +97,25 @@ def test_long_names_and_values_are_shortened() -> None:
 
 
 DEFS = {"$defs": SCHEMA["$defs"]}
+
+
+@pytest.mark.parametrize("value", ["3.5", '"x"', "true", "null", "2", "-3"])
+def test_a_bound_is_not_said_without_the_type(value: str) -> None:
+    schema = {"type": "object", "properties": {"n": {"type": "integer", "minimum": 3}}}
+    stop = _check(f'{{"n": {value}}}', schema).stop
+    assert stop is not None and stop.expected == ("a value: n must be an integer, at least 3",)
+
+
+@pytest.mark.parametrize("items", [{"type": "string"}, {"type": "string", "pattern": "^[ab]$"}, {"enum": ["a", "b"]}])
+@pytest.mark.parametrize("lenient", [False, True])
+def test_an_item_that_came_already_is_said_to_be_one(items: Any, lenient: bool) -> None:
+    """Not of lenient settings, which leave it out unless the values are listed."""
+    schema = {"type": "object", "properties": {"u": {"type": "array", "items": items, "uniqueItems": True}}}
+    stops = [_check(f'{{"u": {text}}}', schema, lenient=lenient).stop for text in ('["a","a"]', '["a",0]', "[0]")]
+    differ = [stop is not None and stop.expected[0].endswith(", other than the items before it") for stop in stops]
+    assert differ == [not lenient, not lenient, False]
+
+
 OTHERS = [
     SCHEMA,
     {"type": "array", "items": SCHEMA, **DEFS},
