@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from psc._core import LrTables
+from psc._core import LrTables, stop_if_cancelled
 from psc.compiler.cfg.grammar import Cfg
 from psc.compiler.cfg.lr_tables import lr_tables
 from psc.support.cached_property import cached_property
@@ -83,7 +83,9 @@ class _Readings:
 
     def _shift(self, state: int, terminal: int) -> str:
         """The rule that is read on with; of several, the one of which most was read."""
-        items = [(k, -i) for i in self._with_terminal.get(terminal, ()) for k in self._positions(i, terminal, state)]
+        before = self._accessing[state]
+        items = [(0, -i) for i in self._at.get((-1, terminal), ()) if (state, self._grammar.productions[i].lhs) in self._arcs]
+        items += [(k, -i) for i in self._at.get((before, terminal), ()) for k in self._positions(i, terminal, state)]
         if not items:  # the end of the text
             return "ending the text"
         k, negative = max(items)
@@ -93,6 +95,7 @@ class _Readings:
         """Where in a production the parser can be before the terminal in this state."""
         p = self._grammar.productions[production]
         for begin in self._begins.get(p.lhs, ()):
+            stop_if_cancelled()
             at = begin
             for k, symbol in enumerate(p.rhs):
                 if at == state and symbol == terminal:
@@ -102,12 +105,12 @@ class _Readings:
                 at = self._arcs[at, symbol]
 
     @cached_property
-    def _with_terminal(self) -> dict[int, list[int]]:
-        """Per terminal the productions that have it."""
-        found: dict[int, list[int]] = {}
+    def _at(self) -> dict[tuple[int, int], list[int]]:
+        """Per terminal and symbol before it, -1 at the beginning, the productions that have the two so."""
+        found: dict[tuple[int, int], list[int]] = {}
         for i, p in enumerate(self._grammar.productions):
-            for symbol in {s for s in p.rhs if s < len(self._grammar.terminals)}:
-                found.setdefault(symbol, []).append(i)
+            for pair in {(b, s) for b, s in zip((-1, *p.rhs), p.rhs, strict=False) if s < len(self._grammar.terminals)}:
+                found.setdefault(pair, []).append(i)
         return found
 
     @cached_property

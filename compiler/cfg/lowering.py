@@ -9,7 +9,6 @@ Cost: 2 us a node to write the words, then for JSON a tenth of a millisecond.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -22,6 +21,7 @@ from psc.compiler.expressions.words import native_rules, read_expression
 from psc.compiler.terminals.python_pattern import python_pattern
 from psc.errors import GrammarError, ResourceLimitError
 from psc.support.cached_property import cached_property
+from psc.support.similar import similar
 
 _LONGEST_NAME = 40
 
@@ -178,7 +178,7 @@ def _require_texts_of_parts(rule_set: RuleSet, limits: TerminalLimits) -> None:
 
 
 def _undefined(rule_set: RuleSet, name: str) -> str:
-    close = difflib.get_close_matches(name, rule_set.rules, n=1)
+    close = similar(name, rule_set.rules)
     hint = f"did you mean {close[0]!r}?" if close else "define it"
     return f"{rule_set.source_name}: rule {name!r} is not defined; {hint}"
 

@@ -16,8 +16,10 @@ import numpy as np
 import numpy.typing as npt
 
 from psc import _core
+from psc._core import stop_if_cancelled
 from psc.compiler.cfg.grammar import Cfg, Production
 from psc.errors import GrammarError, ResourceLimitError
+from psc.support.line_numbers import LineNumbers
 from psc.support.readable import shortened
 
 _DEFINITION: Final = re.compile(r"^[ \t]*(?:%(?:override|extend)[ \t]+)?[?!]*([a-z_]\w*)[ \t]*[:.{]", re.M)
@@ -34,9 +36,7 @@ def without_unproductive(grammar: Cfg) -> Cfg:
     Raises:
         GrammarError: the start symbol can never be finished.
     """
-    finished = {i for i, t in enumerate(grammar.terminals) if not t.ignored}
-    while new := {p.lhs for p in grammar.productions if p.lhs not in finished and finished.issuperset(p.rhs)}:
-        finished |= new
+    finished = _finished(grammar)
     if grammar.first_nonterminal + grammar.nonterminals.index(grammar.start) not in finished:
         normal_form(grammar)  # raises, and says why
     kept = tuple([p for p in grammar.productions if finished.issuperset(p.rhs)])
@@ -44,6 +44,33 @@ def without_unproductive(grammar: Cfg) -> Cfg:
         return grammar
     names = [grammar.symbol_name(s) for s in sorted({p.lhs for p in grammar.productions} - finished)]
     return replace(grammar, productions=kept, left_out=tuple([n for n in names if not n.startswith("__")]))
+
+
+def _finished(grammar: Cfg) -> set[int]:
+    """The symbols that some text finishes."""
+    finished = {i for i, t in enumerate(grammar.terminals) if not t.ignored}
+    waiting: dict[int, list[int]] = {}  # productions by the symbols that they wait for, once for each time they have one
+    missing: list[int] = []
+    todo = []
+    for i, p in enumerate(grammar.productions):
+        stop_if_cancelled()
+        needed = [s for s in p.rhs if s not in finished]
+        missing.append(len(needed))
+        for symbol in needed:
+            waiting.setdefault(symbol, []).append(i)
+        if not needed:
+            todo.append(p.lhs)
+    while todo:
+        stop_if_cancelled()
+        symbol = todo.pop()
+        if symbol in finished:
+            continue
+        finished.add(symbol)
+        for i in waiting.get(symbol, ()):
+            missing[i] -= 1
+            if not missing[i]:
+                todo.append(grammar.productions[i].lhs)
+    return finished
 
 
 def normal_form(grammar: Cfg) -> Cfg:
@@ -135,4 +162,5 @@ def column_of(text: str, line: int, part: str) -> int | None:
 
 def _lines(text: str) -> dict[str, int]:
     """The lines on which rules of a text in Lark's language are defined."""
-    return {m[1]: text.count("\n", 0, m.start(1)) + 1 for m in _DEFINITION.finditer(text)}
+    numbers = LineNumbers(text)
+    return {m[1]: numbers.of(m.start(1)) for m in _DEFINITION.finditer(text)}

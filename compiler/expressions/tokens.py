@@ -17,6 +17,7 @@ import numpy as np
 
 from psc.compiler.expressions.expression import MAX_CODE_POINT, Chars, merged_ranges
 from psc.support.cached_property import cached_property
+from psc.support.similar import similar
 from psc.vocabulary.tokenizer_info import PADDING, TokenizerInfo
 
 FIRST_TOKEN: Final = MAX_CODE_POINT + 1
@@ -86,9 +87,7 @@ class TokenNames:
 
     def close_names(self, text: str, n: int = 3) -> list[str]:
         """Names of special tokens that are like a text, for messages."""
-        import difflib
-
-        return difflib.get_close_matches(text, list(self.special_names), n=n)
+        return similar(text, self.special_names, n=n)
 
     @cached_property
     def _no_free_tokens(self) -> frozenset[int]:

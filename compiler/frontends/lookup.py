@@ -8,7 +8,6 @@ the file. A bundled name may have an option: `java?layout=bounded` has no commen
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,6 +20,7 @@ from psc.errors import GrammarError
 from psc.support.limits import limit
 from psc.support.readable import shortened
 from psc.support.regular_file import FileOrigin, read_regular_text
+from psc.support.similar import similar
 
 if TYPE_CHECKING:
     from psc.compiler.cfg.grammar import LexerKind
@@ -112,7 +112,7 @@ def find_grammar(spec: str | Path) -> GrammarFile:
     if _is_there(path) and path.is_dir():
         raise GrammarError(f"{spec}: is a folder; {_what_there_is()}")
     if not _is_there(path):
-        close = difflib.get_close_matches(str(spec), [*bundled_names(), *_files_beside(path)], n=1)
+        close = similar(str(spec), [*bundled_names(), *_files_beside(path)])
         hint = f" Did you mean {close[0]!r}?" if close else ""
         raise GrammarError(f"{shortened(str(spec))}: no such file, nor a bundled grammar ({', '.join(bundled_names())}).{hint}")
     return GrammarFile(str(spec), path, bundled=False, language=_language(path))

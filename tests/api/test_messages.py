@@ -12,6 +12,8 @@ from psc.compiler.frontends.lookup import find_grammar
 from psc.errors import without_long_words
 from psc.serving.kinds import is_lark, request_of
 from psc.serving.options import ServiceOptions
+from psc.support.line_numbers import LineNumbers
+from psc.support.similar import similar
 
 EBNF = [
     "root ::= {a}",
@@ -205,3 +207,17 @@ def test_other_braces_are_read(pattern: str) -> None:
 )
 def test_the_kind_grammar(text: str, lark: bool) -> None:
     assert is_lark(text) == lark
+
+
+def test_similar_names() -> None:
+    names = ["value", "values", "other", "v" * 70]
+    assert similar("valu", names) == ["value"] and similar("valu", names, n=2) == ["value", "values"]
+    assert similar("v" * 69, names) == [] == similar("zzz", names)
+    many = [f"rule{i}" for i in range(2_000)]
+    assert similar("xule", [*many, "xulea"]) == ["xulea"]  # what begins as the word does is looked at first
+
+
+@pytest.mark.parametrize("text", ["", "a", "\n", "a\n\nb\r\nc\n"])
+def test_line_numbers(text: str) -> None:
+    numbers = LineNumbers(text)
+    assert [numbers.of(i) for i in range(len(text) + 1)] == [text.count("\n", 0, i) + 1 for i in range(len(text) + 1)]

@@ -9,7 +9,6 @@ Cost: about 1 us a token.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 
 from psc._core import stop_if_cancelled
@@ -25,6 +24,7 @@ from psc.compiler.frontends.ebnf.vocabulary_tokens import VocabularyTokens
 from psc.compiler.frontends.front_end import no_start
 from psc.errors import GrammarError, ResourceLimitError
 from psc.support.limits import limit
+from psc.support.similar import similar
 
 MAX_TEXT = limit("ebnf_characters")
 """Characters of a grammar text."""
@@ -191,7 +191,7 @@ class _Body:
         rules.choice(options + 1)
 
     def _undefined(self, name: str, offset: int) -> GrammarError:
-        close = difflib.get_close_matches(name, self._rules.names, n=1)
+        close = similar(name, self._rules.names)
         hint = f"did you mean {close[0]!r}?" if close else "define it, or put text into double quotes"
         if "." in name:
             hint += " (A . that stands for any character needs spaces around it.)"

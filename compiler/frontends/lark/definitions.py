@@ -153,7 +153,7 @@ class _Builder(DefinitionBuilder):
         for within, definition in self._definitions.items():
             stop_if_cancelled()
             used = set() if definition.tree is None else _find_used_symbols(definition.tree)  # type: ignore[no-untyped-call]
-            found |= {(str(name), str(within)) for name in used - self._definitions.keys() - set(definition.params)}
+            found |= {(str(name), str(within)) for name in used.difference(self._definitions, definition.params)}
         return sorted(found)
 
     def _ignore(self, exp_or_name: Any) -> None:

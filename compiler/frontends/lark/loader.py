@@ -37,6 +37,7 @@ from psc.compiler.frontends.lark.templates import Templates
 from psc.compiler.frontends.lark.terminal_patterns import check_widths, terminal_patterns
 from psc.compiler.frontends.lark.wording import TEXT_ERRORS, in_words
 from psc.errors import GrammarError, ResourceLimitError
+from psc.support.line_numbers import LineNumbers
 
 _MAX_NAMES = 6
 
@@ -133,11 +134,13 @@ def _used(productions: list[ExpandedRule], start: str, place: Callable[[str], st
         of.setdefault(p.origin, []).append(p)
     used_by = {o: {s for p in rules for is_terminal, s in p.symbols if not is_terminal and s != o} for o, rules in of.items()}
     for origin, used in used_by.items():
+        stop_if_cancelled()
         uses.update(used)
-        if absent := sorted(used - of.keys()):
+        if absent := sorted(used.difference(of)):  # `used - of.keys()` takes as long as there are rules
             raise GrammarError(f"{place(origin)}: rule {origin} uses the template {absent[0]} without arguments")
     unused = [origin for origin in of if not uses[origin]]
     for origin in unused:  # grows while it is read
+        stop_if_cancelled()
         for other in used_by[origin]:
             uses[other] -= 1
             if not uses[other]:
@@ -159,7 +162,8 @@ def _convert(
     terminal_defs = [t for t in terminal_defs if t.name in used]
     for t in terminal_defs:
         check_widths(t, places)
-    lines = _definition_lines(text)
+    numbers = LineNumbers(text)
+    lines = {m[1]: numbers.of(m.start(1)) for m in _DEFINITION.finditer(text)}
     rank = {t.name: i for i, t in enumerate(sorted(terminal_defs, key=_precedence))}
     lark_order = {t.name: i for i, t in enumerate(sorted(terminal_defs, key=_lark_order))}
     patterns = [_with_flags_sorted(t.pattern.to_regexp()) for t in terminal_defs]
@@ -173,7 +177,7 @@ def _convert(
             lark_order=lark_order[t.name],
             rank=rank[t.name],
             ignored=t.name in ignored,
-            line=lines.get(t.name) or _line_of_pattern(text, t),
+            line=lines.get(t.name) or _line_of_pattern(text, numbers, t),
         )
         for t, pattern in zip(terminal_defs, patterns, strict=True)
     )
@@ -223,13 +227,9 @@ def _with_flags_sorted(pattern: str) -> str:
 _DEFINITION = re.compile(r"^[ \t]*(?:%(?:override|extend)[ \t]+)?(_?[A-Z][A-Z0-9_]*)(?:[ \t]*\.[ \t]*[-+]?\d+)?[ \t]*:", re.M)
 
 
-def _definition_lines(text: str) -> dict[str, int]:
-    return {m.group(1): text.count("\n", 0, m.start(1)) + 1 for m in _DEFINITION.finditer(text)}
-
-
-def _line_of_pattern(text: str, t: TerminalDef) -> int | None:
+def _line_of_pattern(text: str, numbers: LineNumbers, t: TerminalDef) -> int | None:
     """The line where an anonymous terminal's text first stands."""
     stop_if_cancelled()
     raw = t.pattern.raw or t.pattern.value
     at = text.find(raw)
-    return None if at < 0 else text.count("\n", 0, at) + 1
+    return None if at < 0 else numbers.of(at)

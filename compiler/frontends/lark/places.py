@@ -2,13 +2,15 @@
 
 Trees of Lark's loader know no lines here (see `syntax`), so a name or a literal is looked for among the tokens of the text.
 
-Cost: a pass over the tokens for each error.
+Cost: a pass over the tokens for the first error, and another for each that is about a literal.
 """
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
+from itertools import islice, takewhile
 
 from psc.compiler.frontends.lark.syntax import tokens
 from psc.errors import GrammarError
@@ -55,25 +57,15 @@ class Places:
 
     def definitions(self, name: str) -> Iterator[int]:
         """Offsets of the definitions of a name."""
-        before = "_NL"
-        found = self._tokens
-        for i, (kind, text, offset) in enumerate(found):
-            if text == name and kind in _NAMES and before in ("_NL", *_DIRECTIVES):
-                behind = found[i + 1][0] if i + 1 < len(found) else ""
-                if behind in _BEHIND_NAMES:
-                    yield offset
-            before = kind
+        return (offset for offset, defines in self._named.get(name, ()) if defines)
 
     def uses(self, name: str, *, within: str | None = None) -> Iterator[int]:
         """Offsets at which a name is used, in the definitions of another one where that is given."""
-        defined = set(self.definitions(name))
         begin, end = 0, len(self.text)
         if within is not None:
             begin = next(self.definitions(within), end)
             end = self._end_of_statement(begin)
-        for kind, text, offset in self._tokens:
-            if text == name and kind in _NAMES and begin <= offset < end and offset not in defined:
-                yield offset
+        return (offset for offset, defines in self._named.get(name, ()) if begin <= offset < end and not defines)
 
     def literals(self, text: str) -> Iterator[int]:
         """Offsets of a string or a regex as it is written."""
@@ -92,17 +84,37 @@ class Places:
         found = self._tokens
         for i, (_, text, offset) in enumerate(found):
             if text == what:
-                statement = [t for k, t, at in found[i + 1 :] if at < self._end_of_statement(offset)]
-                if set(names) <= set(statement):
+                statement = takewhile(lambda token: token[0] != "_NL", islice(found, i + 1, None))
+                if set(names) <= {t for _, t, _ in statement}:
                     return offset
         return None
 
     def _end_of_statement(self, begin: int) -> int:
-        return next((offset for kind, _, offset in self._tokens if kind == "_NL" and offset > begin), len(self.text))
+        i = bisect_right(self._ends, begin)
+        return self._ends[i] if i < len(self._ends) else len(self.text)
 
     def _position(self, offset: int) -> tuple[int, int]:
         begin = self.text.rfind("\n", 0, offset) + 1
         return self.text.count("\n", 0, offset) + 1, offset - begin + 1
+
+    @cached_property
+    def _named(self) -> dict[str, list[tuple[int, bool]]]:
+        """Where each name stands, and whether it is defined there."""
+        named: dict[str, list[tuple[int, bool]]] = {}
+        found = self._tokens
+        before = "_NL"
+        for i, (kind, text, offset) in enumerate(found):
+            if kind in _NAMES:
+                behind = found[i + 1][0] if i + 1 < len(found) else ""
+                defines = before in ("_NL", *_DIRECTIVES) and behind in _BEHIND_NAMES
+                named.setdefault(text, []).append((offset, defines))
+            before = kind
+        return named
+
+    @cached_property
+    def _ends(self) -> list[int]:
+        """Where lines end, but within what goes on."""
+        return [offset for kind, _, offset in self._tokens if kind == "_NL"]
 
     @cached_property
     def _tokens(self) -> list[tuple[str, str, int]]:

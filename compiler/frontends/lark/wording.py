@@ -9,7 +9,6 @@ Cost: paid by texts with errors alone.
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,6 +20,7 @@ from lark.exceptions import LarkError, UnexpectedInput, UnexpectedToken
 from psc.compiler.frontends.lark.places import Places
 from psc.errors import GrammarError
 from psc.support.readable import shortened
+from psc.support.similar import similar
 
 _REGEX: Final = vars(utils).get("regex")  # Lark reads with it where it is installed, and its errors are none of Python's
 TEXT_ERRORS: Final[tuple[type[Exception], ...]] = (
@@ -175,10 +175,6 @@ def _open_bracket(text: str, offset: int, opens: str, closes: str) -> int | None
 _BRACKETS: Final = re.compile(r'"(?:\\[^\n]|[^"\\\n])*"|/(?!/)(?:\\.|[^/\\\n])+/|(?://|#)[^\n]*|(?P<bracket>[()\[\]{}])')
 
 
-def _first(errors: Sequence[GrammarError]) -> GrammarError:
-    return min(errors, key=lambda e: (e.line or 0, e.column or 0, str(e)))
-
-
 def no_file(path: Sequence[str], in_library: bool, places: Places) -> GrammarError:
     """The error for an import whose file is not there.
 
@@ -225,12 +221,9 @@ def undefined(name: str, within: str, places: Places, definitions: Definitions) 
     """
     defined, missing = definitions.names, definitions.missing
     what = "terminal" if name.lstrip("_")[:1].isupper() else "rule"
-    offset = next(places.uses(name, within=within or None), None)
-    if offset is None:
-        offset = next(places.uses(name), None)
+    offset = _offset_of_use(name, within, places, definitions)
     if name in missing:
         file, there, names = missing[name]
-        offset = places.directive("%import", there) if offset is None or not within else offset
         message = f"{file} has no {what} {there!r}{_similar(there, names, '; rename it, or define it here')}"
     else:
         same = [n for n in defined if n.lstrip("_")[:1].isupper() == (what == "terminal") and not n.startswith("__")]
@@ -241,8 +234,25 @@ def undefined(name: str, within: str, places: Places, definitions: Definitions) 
     return places.at(offset, message)
 
 
+def _offset_of_use(name: str, within: str, places: Places, definitions: Definitions) -> int | None:
+    """Where a name that is not defined is used; where it is imported, if the text uses it nowhere else."""
+    offset = next(places.uses(name, within=within or None), None)
+    if offset is None:
+        offset = next(places.uses(name), None)
+    if name in definitions.missing and (offset is None or not within):
+        return places.directive("%import", definitions.missing[name][1])
+    return offset
+
+
+def _first_undefined(used: Iterable[tuple[str, str]], places: Places, definitions: Definitions) -> GrammarError:
+    """The error for the first of names that are used and not defined, each with the definition that uses it."""
+    found = [(_offset_of_use(name, within, places, definitions), name, within) for name, within in used]
+    _, name, within = min(found, key=lambda f: (-1 if f[0] is None else f[0], *f[1:]))
+    return undefined(name, within, places, definitions)
+
+
 def _similar(name: str, names: Iterable[str], otherwise: str) -> str:
-    close = difflib.get_close_matches(name, [str(n) for n in names], n=1)
+    close = similar(name, map(str, names))
     return f"; did you mean {close[0]!r}?" if close else otherwise
 
 
@@ -383,10 +393,10 @@ def in_words(error: BaseException, places: Places, definitions: Definitions = _N
     used = _USED.match(message)
     if used:
         pairs = definitions.undefined() or [(used["name"], used["within"])]
-        return _first([undefined(name, within, places, definitions) for name, within in pairs[:_MAX_UNDEFINED]])
+        return _first_undefined(pairs[:_MAX_UNDEFINED], places, definitions)
     if message.startswith("Terminals {") and "were marked to ignore" in message:
         names = re.findall(r"'(\w+)'", message)
-        return _first([undefined(name, "", places, definitions) for name in names[:_MAX_UNDEFINED]])
+        return _first_undefined([(name, "") for name in names[:_MAX_UNDEFINED]], places, definitions)
     if len(error.args) == 2 and isinstance(error.args[0], str):  # a literal whose escapes Python does not read
         return malformed_text(error.args[0], places)
     empty = _EMPTY.fullmatch(message)

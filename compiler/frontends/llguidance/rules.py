@@ -9,7 +9,6 @@ Cost: linear; what `competition` costs comes on top where a rule ends early.
 
 from __future__ import annotations
 
-import difflib
 import json
 import re
 from collections.abc import Callable, Container
@@ -47,6 +46,7 @@ from psc.compiler.frontends.llguidance.syntax import (
 from psc.compiler.frontends.llguidance.terminals import Terminals
 from psc.errors import GrammarError, ResourceLimitError
 from psc.support.readable import shortened
+from psc.support.similar import similar
 
 IGNORED: Final = "%ignore"
 """The rule of what is ignored."""
@@ -265,7 +265,7 @@ class Rules:
         return self._lexeme(self._terminals.expression(node), node.at)
 
     def _unknown(self, name: str) -> str:
-        close = difflib.get_close_matches(name, self._document.rules, n=1)
+        close = similar(name, self._document.rules)
         way_out = f"did you mean {close[0]!r}?" if close else "define it"
         if re.fullmatch(r"\w-\w", name):
             way_out = f"a class of characters is written in slashes: /[{name}]/"

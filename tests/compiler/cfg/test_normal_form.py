@@ -1,7 +1,9 @@
 """Any grammar without empty productions, unit cycles and useless symbols, of the same language."""
 
 import itertools
+from dataclasses import replace
 
+import pytest
 from bounded import bounded
 from effort import examples
 from hypothesis import given
@@ -9,8 +11,9 @@ from hypothesis import strategies as st
 from oracle.derivation import check_normal_form, derives
 
 from psc.compiler.cfg.grammar import Cfg, Production, Terminal
-from psc.compiler.cfg.normal_form import normal_form
-from psc.errors import GrammarError
+from psc.compiler.cfg.normal_form import normal_form, without_unproductive
+from psc.errors import CompilationCancelledError, GrammarError
+from psc.support.cancellation import Cancellation, obeying
 
 TEXTS = ["".join(t) for n in range(6) for t in itertools.product("ab", repeat=n)]
 
@@ -63,3 +66,28 @@ def test_normal_form_keeps_names() -> None:
     assert [after.production_text(i) for i in range(len(after.productions))] == [
         "$S : S", "$S : (empty)", "S : X a", "X : X b", "X : b",
     ]  # fmt: skip
+
+
+@examples(200)
+@given(PLAIN, st.booleans())
+def test_what_never_finishes_is_left_out(productions: list[tuple[int, tuple[int, ...]]], b_ignored: bool) -> None:
+    grammar = _grammar(productions)
+    grammar = replace(grammar, terminals=(grammar.terminals[0], replace(grammar.terminals[1], ignored=b_ignored)))
+    finished = {0} if b_ignored else {0, 1}
+    for _ in range(3):
+        finished |= {lhs for lhs, rhs in productions if finished.issuperset(rhs)}
+    try:
+        kept = without_unproductive(grammar).productions
+    except GrammarError:
+        assert 3 not in finished
+        return
+    assert 3 in finished
+    assert [(p.lhs, p.rhs) for p in kept] == [(lhs, rhs) for lhs, rhs in productions if finished.issuperset(rhs)]
+
+
+def test_leaving_out_can_be_called_off() -> None:
+    grammar = _grammar([(3, (0,))])
+    cancellation = Cancellation()
+    with obeying(cancellation), pytest.raises(CompilationCancelledError):
+        cancellation.cancel()
+        without_unproductive(grammar)

@@ -8,7 +8,7 @@ from lark.lexer import PatternRE
 from lark.load_grammar import PrepareLiterals
 
 import psc
-from psc.compiler.frontends.lark import building, loader
+from psc.compiler.frontends.lark import building, loader, wording
 from psc.compiler.frontends.lark.loader import load_lark
 from psc.support.regular_file import FileOrigin
 
@@ -163,3 +163,14 @@ def test_what_says_nothing_of_the_text_passes(
     with pytest.raises(type(error)) as raised:
         load_lark(text, source_name=origin)
     assert raised.value is error
+
+
+@pytest.mark.parametrize("used", ["start: {}\n", 'start: "a"\n%ignore {}\n'])
+def test_similar_names_are_looked_for_once(used: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of all names that are not defined the first is reported."""
+    asked = []
+    monkeypatch.setattr(wording, "similar", lambda name, names: asked.append(name) or [])
+    kind = "ABCX{}" if "ignore" in used else "abcx{}"
+    names = [kind.format(i) for i in range(50)]
+    error = _refused(used.format(" ".join(names) if "start: {" in used else "\n%ignore ".join(names)))
+    assert asked == [names[0]] and f"{names[0]!r} is not defined" in str(error)
