@@ -117,6 +117,21 @@ std::string_view meant(std::string_view name) {
     return {};
 }
 
+constexpr std::array kDrafts{std::pair(Draft::draft4, "draft 4"), std::pair(Draft::draft6, "draft 6"),
+                             std::pair(Draft::draft7, "draft 7"), std::pair(Draft::draft2019, "2019-09"),
+                             std::pair(Draft::draft2020, "2020-12")};
+
+// Of a keyword that the draft of a schema does not have: which one does.
+std::string of_other_draft(Keyword keyword, Draft draft) {
+    std::string of, here;
+    for (const auto& [other, name] : kDrafts) {
+        if (other == draft) here = name;
+        if (is_of(other, keyword) && (of.empty() || other < draft)) of = name;
+    }
+    return "'" + std::string(text_of(keyword)) + "' is a keyword of " + of + ", and this is read as " + here +
+           "; $schema says the draft";
+}
+
 std::string suggestion(std::string_view keyword) { return "; did you mean '" + std::string(keyword) + "'?"; }
 
 // As a message repeats it.
@@ -208,6 +223,7 @@ void SchemaReader::check_draft(const Context& context, std::string_view uri) {
 
 void SchemaReader::doubt_unknown(const Context& context) {
     std::vector<std::string_view> unknown;
+    std::vector<std::string> others;
     bool says_something = false;
     for (const auto& [name, value] : document_.members(context.node)) {
         const Keyword keyword = keyword_of(name);
@@ -217,14 +233,17 @@ void SchemaReader::doubt_unknown(const Context& context) {
             continue;
         }
         const std::string_view text = document_.texts()[name];
+        const bool is_of_other = keyword != Keyword::unknown && !says_where(keyword) && !is_annotation(text);
+        if (is_of_other) others.push_back(of_other_draft(keyword, context.draft));
         if (text == "nullable" && document_.is(value, JsonKind::boolean) && document_.truth(value))
             nullable_.push_back(context.node);
         const bool must_be_text = text == "title" || text == "description" || text == "$comment";
         if (!is_annotation(text) || (must_be_text && document_.is(value, JsonKind::object))) unknown.push_back(text);
     }
     if (says_something) {
+        for (const std::string& other : others) doubt(context.node, Keyword::unknown, other);
         for (std::string_view name : unknown)
-            if (const std::string_view close = meant(name); !close.empty())
+            if (const std::string_view close = meant(name); !close.empty() && close != name)
                 doubt(context.node, Keyword::unknown, in_quotes(name) + " is no keyword" + suggestion(close));
         return;
     }
@@ -232,9 +251,11 @@ void SchemaReader::doubt_unknown(const Context& context) {
     std::string names, hint;
     for (std::size_t i = 0; i < std::min(unknown.size(), kMostNamed); ++i) {
         names += (i ? ", " : "") + in_quotes(unknown[i]);
-        if (const std::string_view close = meant(unknown[i]); !close.empty() && hint.empty()) hint = suggestion(close);
+        if (const std::string_view close = meant(unknown[i]); !close.empty() && close != unknown[i] && hint.empty())
+            hint = suggestion(close);
     }
     if (unknown.size() > kMostNamed) names += " and " + std::to_string(unknown.size() - kMostNamed) + " more";
+    if (!others.empty()) hint = "; " + others.front();
     if (document_.is(document_.member(context.node, "schema"), JsonKind::object)) hint = "; give the value of 'schema' alone";
     doubt(context.node, Keyword::unknown, "none of the keywords " + names + " is known; any value passes" + hint);
 }

@@ -56,10 +56,10 @@ def read_options(
     )
     for argument in given.plain:
         if not _is(argument, "lazy") and not _is(argument, "capture"):
-            raise source.error(argument.offset, _why(argument.value))
+            raise source.error(argument.offset, _why(argument.value, has_value=False))
     for name, argument in given.named.items():
         if name not in _KNOWN or name == "lazy":
-            raise source.error(argument.offset, _why(Name(name)))
+            raise source.error(argument.offset, _why(Name(name), has_value=True))
     plain_capture = any(_is(a, "capture") for a in given.plain)
     mark = RuleMark(
         capture=rule if plain_capture else _name(given, "capture", source),
@@ -75,8 +75,10 @@ def _is(argument: Argument, name: str) -> bool:
     return argument.value == Name(name)
 
 
-def _why(value: object) -> str:
+def _why(value: object, *, has_value: bool) -> str:
     name = value.name if isinstance(value, Name) else repr(value)
+    if name in _KNOWN:
+        return f"the rule option {name} " + (f"has no value: write [{name}]" if has_value else f"needs a value: [{name}=…]")
     return f"there is no rule option {name}; there are {', '.join(_KNOWN)}"
 
 
