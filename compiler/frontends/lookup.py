@@ -108,6 +108,8 @@ def find_grammar(spec: str | Path) -> GrammarFile:
         if settings and not bundled_bounds_layout(name):
             raise GrammarError(f"{spec}: rules or the lexer of {name} decide on its layout, so it cannot be bounded")
         return GrammarFile(spec if settings else name, path, bundled=True, language=language, settings=settings)
+    if not isinstance(spec, (str, Path)):
+        raise TypeError(f"a grammar is found by its name or path, not by {type(spec).__name__}")
     path = Path(spec)
     if _is_there(path) and path.is_dir():
         raise GrammarError(f"{spec}: is a folder; {_what_there_is()}")

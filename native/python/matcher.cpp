@@ -420,7 +420,7 @@ matcher, a call waits until another thread's has returned.)");
         [](PyMatcher* self, nb::object compiled, nb::object stops, bool without_stop, int, nb::object temperature,
            const nb::object& steps) {
             if (!nb::hasattr(compiled, "_machine") || !nb::isinstance<PyMachine>(compiled.attr("_machine")))
-                throw nb::value_error(
+                throw nb::type_error(
                     "the grammar must be a CompiledGrammar: compile it with GrammarCompiler, or load() an artifact");
             nb::object kept = compiled.attr("_machine");
             std::vector<TokenId> tokens;

@@ -21,6 +21,22 @@ constexpr std::size_t kMaxTextArcs = limit("automaton_arcs");
 constexpr std::size_t kMaxLiteralDepth = limit("schema_literal_depth");
 constexpr std::size_t kManyBranches = 400;  // of a oneOf
 
+// What a name that is no type's may stand for.
+std::string meant_type(std::string_view name) {
+    static constexpr std::pair<std::string_view, std::string_view> kOthers[] = {
+        {"int", "integer"},   {"bool", "boolean"},  {"str", "string"},      {"text", "string"},    {"float", "number"},
+        {"double", "number"}, {"list", "array"},    {"tuple", "array"},     {"dict", "object"},    {"map", "object"},
+        {"none", "null"},     {"nil", "null"},      {"array", "array"},     {"null", "null"},      {"number", "number"},
+        {"object", "object"}, {"string", "string"}, {"integer", "integer"}, {"boolean", "boolean"}};
+    if (name == "structural_tag") return "; a structural tag is compiled by compile_structural_tag, and no schema";
+    std::string small;
+    for (char c : name) small.push_back(c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c);
+    for (const auto& [other, type] : kOthers)
+        if (small == other || (other == type && small == std::string(type) + "s"))
+            return "; did you mean '" + std::string(type) + "'?";
+    return "";
+}
+
 }  // namespace
 
 SchemaReader::SchemaReader(JsonDocument& document, SchemaResources& resources, LanguageTable& languages, PredicateGraph& graph,
@@ -156,7 +172,7 @@ Predicate SchemaReader::types(const Context& context, JsonNode value) {
         if (text == "object") return graph_.types(json_types::object);
         static const auto &whole = *new TextAutomaton(integers()), &digits = *new TextAutomaton(integers_without_fraction());
         if (text == "integer") return graph_.numbers(languages_.number(context.draft == Draft::draft4 ? digits : whole));
-        fail(context, Keyword::type, "there is no type '" + elided(text, 60) + "'");
+        fail(context, Keyword::type, "there is no type '" + elided(text, 60) + "'" + meant_type(text));
     };
     if (!document_.is(value, JsonKind::array)) return one(value);
     std::vector<Predicate> options;

@@ -22,6 +22,7 @@ from psc.errors import DeserializeFormatError, GrammarError
 from psc.grammars import known_grammars
 from psc.requests.json_schemas import Resolver, Schema, SchemaOptions, schema_request, takes_schema_options
 from psc.requests.lark_texts import LarkDialect, lark_request
+from psc.requests.other_kinds import looks_like
 from psc.requests.structural_tag_request import structural_tag_request
 from psc.support.arguments import check_type
 from psc.support.readable import shortened
@@ -62,7 +63,13 @@ class Grammar:
         """
         check_type("request", request, GrammarRequest)
         request.front_end.check(request.options, request.origin)
-        return Grammar(request, known_grammars.find(request, store) or request.parse(names))
+        try:
+            return Grammar(request, known_grammars.find(request, store) or request.parse(names))
+        except GrammarError as e:
+            hint = looks_like(request.language, request.text)
+            if hint is None:
+                raise
+            raise e.reworded(f"{e}; {hint}") from e
 
     @staticmethod
     def unread(request: GrammarRequest, names: TokenNames | None) -> Grammar:

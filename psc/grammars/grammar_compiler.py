@@ -84,7 +84,7 @@ class GrammarCompiler:
         masks_ahead: int = 0,
     ) -> None:
         if not isinstance(tokenizer_info, TokenizerInfo):
-            raise ValueError(
+            raise TypeError(
                 f"the vocabulary must be a TokenizerInfo, not {type(tokenizer_info).__name__}; see TokenizerInfo.from_huggingface"
             )
         if cache_limit_bytes < -1:
@@ -141,7 +141,7 @@ class GrammarCompiler:
         Raises:
             GrammarError: the text is malformed, or the grammar cannot be compiled.
             CompilationCancelledError: it was called off.
-            ValueError: neither text nor a ``Grammar``.
+            TypeError: neither text nor a ``Grammar``.
 
         Cost: a dictionary lookup for a grammar that is kept; else see ``compile_just_in_time``.
         """
@@ -150,7 +150,7 @@ class GrammarCompiler:
         if isinstance(grammar, GrammarRequest):
             return self._compile(grammar, cancellation=cancellation)
         if not isinstance(grammar, str):
-            raise ValueError(f"the grammar must be EBNF text or a Grammar (or a GrammarRequest), not {type(grammar).__name__}")
+            raise TypeError(f"the grammar must be EBNF text or a Grammar (or a GrammarRequest), not {type(grammar).__name__}")
         return self._compile(GrammarRequest.of("ebnf", grammar, start=root_rule_name), cancellation=cancellation)
 
     def compile_regex(self, regex: str, *, cancellation: Cancellation | None = None) -> CompiledGrammar:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Unpack
@@ -84,9 +85,10 @@ def parameters_as_ebnf(schema: Schema, style: str, **options: Unpack[SchemaOptio
 
 def _dumped(schema: object) -> str:
     try:
-        text = json.dumps(schema, ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=dict)
+        text = json.dumps(schema, ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_plain)
     except (TypeError, ValueError, RecursionError) as e:
-        raise GrammarError(f"the schema is not JSON: {e}") from e
+        pointer, why = _not_json(schema)
+        raise GrammarError(f"{shortened_pointer(pointer)}: the schema is not JSON{why}").with_position(pointer=pointer) from e
     try:
         return check_text(text, "schema")
     except GrammarError as e:
@@ -94,6 +96,33 @@ def _dumped(schema: object) -> str:
         raise GrammarError(f"{shortened_pointer(pointer)}: has half of a surrogate pair, which is no character").with_position(
             pointer=pointer
         ) from e
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError
+
+
+def _not_json(schema: object) -> tuple[str, str]:
+    """The pointer of the first value in a schema that is none of JSON, and why it is none."""
+    parts, seen = [("#", schema)], set[int]()
+    for pointer, value in parts:
+        if isinstance(value, (Mapping, list, tuple)):
+            if id(value) in seen:
+                continue
+            seen.add(id(value))
+            members = value.items() if isinstance(value, Mapping) else enumerate(value)
+            for name, inner in members:
+                if name is not None and not isinstance(name, (str, int, float)):
+                    return pointer, f": the name of a member is of the type {type(name).__name__}"
+                parts.append((f"{pointer}/{str(name).replace('~', '~0').replace('/', '~1')}", inner))
+        elif isinstance(value, float) and not math.isfinite(value):
+            return pointer, f", which has no number {value}"
+        elif value is not None and not isinstance(value, (str, int, float)):
+            of = f"type {value.__name__}" if isinstance(value, type) else f"value of the type {type(value).__name__}"
+            return pointer, f", which has no {of}"
+    return "#", ": it is nested too deep, or contains itself"
 
 
 def _half_pair(schema: object) -> str:

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -112,14 +113,16 @@ def test_an_error_is_not_kept() -> None:
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
-    [((None,), "TokenizerInfo"), ((INFO, -2), "cache_limit_bytes=-2")],
+    [((INFO, -2), "cache_limit_bytes=-2")],
 )
 def test_bad_arguments(arguments: tuple, message: str) -> None:
     info, *limit = arguments
     with pytest.raises(ValueError, match=message):
         psc.GrammarCompiler(info, **({"cache_limit_bytes": limit[0]} if limit else {}))
-    with pytest.raises(ValueError, match="EBNF text or a Grammar"):
+    with pytest.raises(TypeError, match="EBNF text or a Grammar"):
         psc.GrammarCompiler(INFO).compile_grammar(5)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="by its name or path, not by NoneType"):
+        psc.GrammarCompiler(INFO).compile_file(None)  # type: ignore[arg-type]
 
 
 def test_the_cache_stays_within_its_limit() -> None:
@@ -291,3 +294,44 @@ def test_a_grammar_that_cannot_be_dropped_is_an_error_of_finishing(tmp_path: Pat
     monkeypatch.setattr(compiler._cache, "drop", refuse)
     with pytest.raises(MemoryError):
         compiler.finish(compiler.compile_grammar(EBNF)).result(timeout=60)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda c: c.compile_json_schema('root ::= "a"'), "this looks like EBNF, which compile_grammar"),
+        (lambda c: c.compile_json_schema("schema.json"), "this looks like a path: compile_file takes one"),
+        (lambda c: c.compile_grammar("x.ebnf"), "this looks like a path"),
+        (lambda c: c.compile_lark("grammars/x.lark"), "this looks like a path"),
+        (lambda c: c.compile_grammar('{"type": "object"}'), "this looks like JSON: a schema is for compile_json_schema"),
+        (lambda c: c.compile_json_schema({"type": "structural_tag", "format": {}}), "compiled by compile_structural_tag"),
+        (lambda c: c.compile_json_schema({"type": "int"}), "there is no type 'int'; did you mean 'integer'?"),
+        (lambda c: c.compile_json_schema({"type": "Strings"}), "there is no type 'Strings'; did you mean 'string'?"),
+    ],
+)
+def test_what_was_given_to_the_wrong_call_is_named(call: Callable[[psc.GrammarCompiler], object], message: str) -> None:
+    with pytest.raises(psc.GrammarError) as caught:
+        call(psc.GrammarCompiler(INFO, store=False))
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("schema", "pointer", "why"),
+    [
+        ({"properties": {"a": int}}, "#/properties/a", ", which has no type int"),
+        ({"default": {1, 2}}, "#/default", ", which has no value of the type set"),
+        ({"enum": [0, float("nan")]}, "#/enum/1", ", which has no number nan"),
+        ({"properties": {("a",): {}}}, "#/properties", ": the name of a member is of the type tuple"),
+    ],
+)
+def test_a_dictionary_that_is_no_json_is_refused_at_its_place(schema: Any, pointer: str, why: str) -> None:
+    with pytest.raises(psc.GrammarError) as caught:
+        psc.GrammarCompiler(INFO, store=False).compile_json_schema(schema)
+    assert str(caught.value) == f"{pointer}: the schema is not JSON{why}" and caught.value.pointer == pointer
+
+
+def test_a_schema_that_contains_itself_is_refused() -> None:
+    schema: dict[str, Any] = {}
+    schema["not"] = schema
+    with pytest.raises(psc.GrammarError, match="nested too deep, or contains itself"):
+        psc.GrammarCompiler(INFO, store=False).compile_json_schema(schema)

@@ -19,7 +19,7 @@ from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 @pytest.mark.parametrize("what", [None, 'root ::= "a"', psc.Grammar.from_ebnf('root ::= "a"'), INFO])
 def test_only_a_compiled_grammar_is_taken(what: object) -> None:
-    with pytest.raises(ValueError, match="must be a CompiledGrammar"):
+    with pytest.raises(TypeError, match="must be a CompiledGrammar"):
         psc.GrammarMatcher(what)
 
 
