@@ -107,6 +107,7 @@ class Choice:
         matcher = None if task.compiled is None else psc.GrammarMatcher(task.compiled)
         generation = model.begin(task.prompts[prompt])
         ends = frozenset(model.info.stop_token_ids)
+        expected: list[int] = []  # that the grammar forces
         for _ in range(task.max_tokens):
             if self._cancellation.cancelled:
                 raise ClientGone
@@ -121,7 +122,11 @@ class Choice:
                 self.finish_reason = "stop"
                 return
             yield drawn
-            generation.feed(drawn.token)
+            expected = expected[1:] if expected[:1] == [drawn.token] else []
+            if matcher is not None and not expected:
+                with _limits():
+                    expected = matcher.find_forced_tokens()
+            generation.feed(drawn.token, expected)
 
 
 @contextmanager

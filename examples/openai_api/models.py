@@ -1,6 +1,7 @@
 """Language models: one with random weights, which needs no download, and those of Transformers."""
 
 import json
+from collections import deque
 from collections.abc import Sequence
 from inspect import signature
 from pathlib import Path
@@ -21,8 +22,13 @@ class Generation(Protocol):
     logits: Logits
     """Of the next token: float32, (vocab_size,)."""
 
-    def feed(self, token: int) -> None:
-        """Takes a token."""
+    def feed(self, token: int, expected: Sequence[int] = ()) -> None:
+        """Takes a token.
+
+        Args:
+            token: that was drawn.
+            expected: tokens that come next unless another one is drawn; a model may read them already.
+        """
 
 
 class LanguageModel(Protocol):
@@ -71,7 +77,7 @@ class _RandomGeneration:
         for token in prompt:
             self.feed(token)
 
-    def feed(self, token: int) -> None:
+    def feed(self, token: int, expected: Sequence[int] = ()) -> None:
         self._state, logits = self._model(self._state, np.array([token]))
         self.logits = logits[0]
 
@@ -120,17 +126,34 @@ class _TransformersGeneration:
         # Transformers 5.24 has renamed the argument and the field of the output.
         names = signature(model.forward).parameters
         self._cache = "cache" if "cache" in names else "past_key_values"
-        self._read(prompt)
+        self._ahead: deque[tuple[int, Logits]] = deque()  # what was read already, and the logits after it
+        self.logits = self._read(prompt, 1)[0]
 
-    def feed(self, token: int) -> None:
-        self._read([token])
+    def feed(self, token: int, expected: Sequence[int] = ()) -> None:
+        if self._ahead and self._ahead[0][0] == token:
+            self.logits = self._ahead.popleft()[1]
+            return
+        if self._ahead:  # another one was expected
+            self._past.crop(-len(self._ahead))
+            self._ahead.clear()
+        more = list(expected) if self._can_forget else []
+        self.logits, *logits = self._read([token, *more], 1 + len(more))
+        self._ahead.extend(zip(more, logits, strict=True))
 
-    def _read(self, tokens: list[int]) -> None:
+    @property
+    def _can_forget(self) -> bool:
+        """Whether what was read can be taken back: neither of a recurrent state nor beyond a window."""
+        past = self._past
+        return hasattr(past, "crop") and getattr(past, "is_croppable", True) and not any(getattr(past, "is_sliding", ()))
+
+    def _read(self, tokens: list[int], n: int) -> Logits:
+        """The logits after each of the last n of the tokens."""
         ids = self._torch.tensor([tokens], device=self._model.device)
         with self._torch.inference_mode():
             out = self._model(input_ids=ids, use_cache=True, **{self._cache: self._past})
         self._past = out[self._cache]
-        self.logits = out.logits[0, -1].float().cpu().numpy()
+        logits: Logits = out.logits[0, -n:].float().cpu().numpy()
+        return logits
 
 
 def usual_format(name: str) -> str | None:

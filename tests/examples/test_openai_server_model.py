@@ -6,9 +6,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from openai_serving import TOOLS, USER, serving
 from small_models import save_small_llama
+
+import psc
 
 pytest.importorskip("starlette")
 pytest.importorskip("torch")
@@ -59,6 +62,37 @@ def test_a_call(client: Any) -> None:
     assert choice.message.tool_calls[0].function.name == "f"
     if choice.finish_reason == "tool_calls":
         assert json.loads(choice.message.tool_calls[0].function.arguments) in ({"a": True}, {"b": None})
+
+
+def test_what_is_forced_is_read_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The logits are those of tokens that are read one by one, also after another token than was expected."""
+    monkeypatch.syspath_prepend(str(Path(__file__).resolve().parents[2] / "examples"))
+    model = importlib.import_module("openai_api.models").TransformersLanguageModel(
+        str(save_small_llama(tmp_path / "tiny", '{"name": "city", "unit": "abc"}' * 20)), "qwen_3"
+    )
+    schema = {"type": "object", "properties": {"name": {"enum": ["city", "unit"]}, "unit": {"type": "boolean"}}}
+    schema |= {"required": ["name", "unit"], "additionalProperties": False}
+    compiled = psc.GrammarCompiler(model.info).compile_json_schema(json.dumps(schema), any_whitespace=False)
+    prompt = model.prompt("unit")
+    alone, ahead, matcher = model.begin(prompt), model.begin(prompt), psc.GrammarMatcher(compiled)
+    passes: list[int] = []
+    ahead._model.register_forward_pre_hook(lambda _, __, named: passes.append(named["input_ids"].shape[1]), with_kwargs=True)
+    rng = np.random.default_rng(0)
+    while not matcher.is_terminated():
+        token = int(rng.choice(matcher.allowed_tokens()))
+        assert matcher.accept_token(token)
+        alone.feed(token)
+        ahead.feed(token, [] if matcher.is_terminated() else matcher.find_forced_tokens())
+        assert np.allclose(alone.logits, ahead.logits, atol=1e-4)
+    for token, expected in ((5, [6, 7, 8]), (6, []), (9, [10, 11]), (3, [4]), (4, [1])):
+        alone.feed(token)
+        ahead.feed(token, expected)
+        assert np.allclose(alone.logits, ahead.logits, atol=1e-4)
+    del passes[:]
+    ahead.feed(1, [2, 3])
+    ahead.feed(2)
+    ahead.feed(3)
+    assert passes == [3]
 
 
 def test_its_own_end(client: Any) -> None:
