@@ -890,6 +890,10 @@ class BatchGrammarMatcher:
     @property
     def max_threads(self) -> int: ...
 
+    def __repr__(self) -> str: ...
+
+    def __reduce__(self) -> tuple[object, ...]: ...
+
     def batch_fill_next_token_bitmask(self, matchers: Sequence[GrammarMatcher], bitmask: object, indices: Sequence[int] | None = None, debug_print: bool = False) -> None:
         """
         Fills one row of `bitmask` for each matcher: row i for the i-th, or row indices[i].

@@ -207,10 +207,11 @@ class ParsedRules(ParsedGrammar):
                 "artifacts; compile the grammar where it is served"
             )
         if self.has_unique:
+            of_schema = self.rules.language == "json_schema"
             raise GrammarError(
                 f"{self.source_name}: uniqueItems over strings: what came already is known by grammars that GrammarCompiler builds "
-                "just in time, not by artifacts and printed grammars; compile the schema where it is served, or leave it out with "
-                "lenient=True"
+                "just in time, not by artifacts; compile the schema where it is served, or leave it out "
+                + ("with lenient=True" if of_schema else "of the schema")
             )
         require_productions(self.rules)
 

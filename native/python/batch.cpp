@@ -166,6 +166,12 @@ Raises RuntimeError when max_threads is neither.)");
          "__init__", [](Batch* self, const nb::object& threads) { new (self) Batch(threads_from(threads)); },
          "max_threads"_a.none() = "auto", nb::sig("def __init__(self, max_threads: int | str = 'auto') -> None"))
         .def_prop_ro("max_threads", [](const Batch& self) { return self.pool.n_threads(); })
+        .def("__repr__",
+             [](const Batch& self) { return "BatchGrammarMatcher(max_threads=" + std::to_string(self.pool.n_threads()) + ")"; })
+        .def(
+            "__reduce__",
+            [](nb::handle self) { return nb::make_tuple(self.type(), nb::make_tuple(nb::cast<Batch&>(self).pool.n_threads())); },
+            nb::sig("def __reduce__(self) -> tuple[object, ...]"))
         .def(
             "batch_fill_next_token_bitmask",
             [](Batch& self, const nb::object& matchers, const nb::object& token_bitmask, const nb::object& indices, bool) {

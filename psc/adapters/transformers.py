@@ -182,6 +182,10 @@ class GrammarLogitsProcessor(LogitsProcessor):  # type: ignore[misc]  # the pack
         matcher = hypotheses[0].constraining
         return [] if matcher is None else matcher.find_forced_tokens(self._encode)
 
+    def __repr__(self) -> str:
+        of = repr(self._grammars) if isinstance(self._grammars, Constraint) else f"{len(self._grammars)} grammars"
+        return f"{type(self).__name__}({of})"
+
     def __call__(self, input_ids: torch.LongTensor, scores: torch.FloatTensor) -> torch.FloatTensor:
         """Scores with minus infinity for each token that the grammar does not allow.
 

@@ -78,7 +78,7 @@ class _Commands(CommandGroup):
                 _end(ctx, str(e) if isinstance(e, ending.Ending) else "interrupted")
             if not isinstance(e, PscError):
                 raise
-            click.echo(f"psc: error: {e}", err=True)
+            click.echo(f"psc: error: {str(e).replace('lenient=True', '--lenient')}", err=True)  # its spelling here
             ctx.exit(1)
 
 

@@ -340,7 +340,8 @@ class Grammar:
     def __str__(self) -> str:
         """EBNF text that ``from_ebnf`` reads as the same language.
 
-        For one with a lexer (Lark's), or made of such, and for a structural tag that counts tokens: its own text.
+        For one with a lexer (Lark's), or made of such, for a structural tag that counts tokens, and for a schema with items that
+        must differ: its own text.
         """
         text = self.parsed.ebnf()
         return self.source if text is None else text

@@ -41,6 +41,9 @@ class Cancellation:
         """Whether ``cancel`` was called."""
         return self._flag.cancelled
 
+    def __repr__(self) -> str:
+        return f"Cancellation({'cancelled' if self.cancelled else 'not cancelled'})"
+
 
 def obeying(cancellation: Cancellation | None) -> _core.Obeying:
     """A block that is called off by a cancellation (without one, by that of the block around it), and by the program's end.

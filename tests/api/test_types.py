@@ -74,6 +74,13 @@ def test_how_objects_are_shown() -> None:
     grammar = psc.Grammar.from_ebnf('root ::= "a"')
     assert repr(grammar) == """Grammar(ebnf, '<string>', root='root', 'root ::= "a"')"""
     long = psc.Grammar.from_ebnf(f'root ::= "{"a" * 1000}"', source_name="long.ebnf")
+    batch = psc.BatchGrammarMatcher(max_threads=2)
+    assert repr(batch) == "BatchGrammarMatcher(max_threads=2)"
+    assert [made.max_threads for made in (pickle.loads(pickle.dumps(batch)), copy.copy(batch), copy.deepcopy(batch))] == [2, 2, 2]
+    cancellation = psc.Cancellation()
+    assert repr(cancellation) == "Cancellation(not cancelled)"
+    cancellation.cancel()
+    assert repr(cancellation) == "Cancellation(cancelled)"
     assert repr(long).startswith("Grammar(ebnf, 'long.ebnf', root='root', 'root ::= ") and len(repr(long)) < 130
 
 

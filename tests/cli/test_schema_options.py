@@ -74,6 +74,7 @@ def test_what_a_lenient_schema_leaves_out_is_a_warning(run: Run, tokenizer: Path
     path.write_text(LENIENT)
     done = run("sample", path, "-t", tokenizer, "--seed", 1)
     assert done.exit_code == 1 and "#, uniqueItems" in done.stderr
+    assert "; --lenient leaves it out" in done.stderr
     done = run("sample", path, "-t", tokenizer, "--seed", 1, "--lenient")
     assert done.exit_code == 0 and isinstance(json.loads(done.stdout), list)
     assert done.stderr.count("psc: warning: ") == 1 and "uniqueItems: left out" in done.stderr

@@ -104,7 +104,8 @@ def shown(value: object) -> str:
 
 def behind(begin: object, error: GrammarError) -> GrammarError:
     """The error about a schema, with the begin of the tag that it is in: for a tool's call that has the tool's name."""
-    return error.reworded(f"{error} (behind {shown(begin)})") if isinstance(begin, str) and begin else error
+    said = str(error).replace("lenient=True leaves it out", "leave it out of the schema")  # a tag has no such option
+    return error.reworded(f"{said} (behind {shown(begin)})" if isinstance(begin, str) and begin else said)
 
 
 def made_behind(begin: object, made: Callable[[], GrammarError]) -> GrammarError:
