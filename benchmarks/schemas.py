@@ -2,7 +2,8 @@
 
 Schemas are the files of folders (`*.json`), each a schema, or the lines of files (`.jsonl`, `.jsonl.zst`) with a schema each under
 `schema`. Each is compiled cold, exactly, and where psc refuses that, with `lenient=True`. References are resolved among the files
-of the same folder, by the last part of their URI. `--one-of` adds large `oneOf`, told apart in several ways or not.
+of the same folder, where a URI is of a site that several `$id` have. `--one-of` adds large `oneOf`, told apart in several ways or
+not.
 
     python benchmarks/schemas.py SCHEMASTORE --any-order
     python benchmarks/schemas.py lines.jsonl.zst
@@ -96,10 +97,13 @@ def schemas_of(path: Path) -> Iterator[tuple[str, str, Callable[[str], Any]]]:
     """Names and texts of a folder's or file's schemas, and where their references lead."""
     if path.is_dir():
         files = {file.name: file for file in sorted(path.glob("*.json"))}
+        contents = (json.loads(file.read_text("utf-8-sig")) for file in files.values())
+        sites = Counter(str(c.get("$id") or c.get("id")).rpartition("/")[0] for c in contents if isinstance(c, dict))
+        own = {site for site, n in sites.items() if site and n > 1}
 
         def resolve(uri: str) -> Any:
-            name = uri.split("#")[0].rsplit("/", 1)[-1]
-            file = files.get(name) or files.get(f"{name}.json")
+            site, _, name = uri.split("#")[0].rpartition("/")
+            file = (files.get(name) or files.get(f"{name}.json")) if not site or site in own else None
             return json.loads(file.read_text("utf-8-sig")) if file else None
 
         for name, file in files.items():

@@ -213,8 +213,8 @@ SchemaValues::Atoms SchemaValues::kinds_of_a_member(std::span<const Predicate> a
     return kinds;
 }
 
-// Too many cases for clauses that decide each other little. If each is about single members by their names, all are one case: the
-// object's states have what is left of them (schema/objects.cpp). False if a clause is about something else.
+// Too many cases for clauses that decide each other little. If each is about members by their names, all are one case: the object's
+// states have what is left of them (schema/objects.cpp). False if a clause is about something else.
 bool SchemaValues::keep_whole(Atoms atoms, Atoms clauses, std::vector<Atoms>& out) {
     out.clear();
     n_solved_ = 0;
@@ -236,9 +236,9 @@ bool SchemaValues::keep_whole(Atoms atoms, Atoms clauses, std::vector<Atoms>& ou
     return true;
 }
 
-// Whether a formula is about single members by their names. Adds the orders in it.
+// Whether a formula is about members by their names. Adds the orders in it.
 bool SchemaValues::is_about_members(Predicate p, std::set<Predicate>& seen, Atoms& orders) {
-    if (!seen.insert(p).second || is_about_one(p)) return true;
+    if (!seen.insert(p).second || about(p) != kNoMember) return true;
     if (graph_.kind(p) == PredicateKind::order) orders.push_back(p);
     if (graph_.kind(p) == PredicateKind::both || graph_.kind(p) == PredicateKind::either)
         return all_parts(p, [&](Predicate part) { return is_about_members(part, seen, orders); });

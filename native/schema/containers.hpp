@@ -1,7 +1,7 @@
 // Objects and arrays as rules; schema/rules.hpp says how they are written.
 //
 // Members and Items each write one case (a set of atoms that all hold) and live for that time. They are implemented in
-// schema/objects.cpp, schema/free_order.cpp, schema/arrays.cpp and schema/unique_items.cpp.
+// schema/objects.cpp, schema/member_formulas.cpp, schema/free_order.cpp, schema/arrays.cpp and schema/unique_items.cpp.
 //
 // Cost, threads: see there and schema/rules.hpp.
 #pragma once
@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/limits.hpp"
 #include "schema/rules.hpp"
 
 namespace psc {
@@ -35,19 +36,22 @@ private:
         Word count;          // of members, up to where it matters
         auto operator<=>(const State&) const = default;
     };
-    struct Declared {
+    // Where presence_ depends on the value: the conditions, and the kinds of values, each with the conditions that hold.
+    struct Kinds {
+        std::vector<Predicate> conditions;
+        std::vector<std::pair<Predicate, std::vector<char>>> kinds;
+    };
+    struct Declared : Kinds {
         Word name;
         Predicate value;
         bool required = false;
         Word satisfies = 0;  // bits of several_ that the name can satisfy
-        // Where presence_ depends on the value: the conditions, and the kinds of values, each with the conditions that hold.
-        std::vector<Predicate> conditions{};
-        std::vector<std::pair<Predicate, std::vector<char>>> kinds{};
     };
-    struct Others {  // names that are not declared and that no set tells apart
+    struct Others : Kinds {  // names that are not declared and that no set tells apart
         Rule key;
         Predicate value;
         Word satisfies;
+        std::vector<Language> of;  // the languages in sets of names that have these
     };
     struct Rules {
         Maybe<Rule> ready, done, comma;
@@ -63,18 +67,28 @@ private:
     std::optional<std::vector<Word>> helping_members() const;
     void write_free_order(const std::vector<Declared>& declared, Word by_others, const std::vector<Word>& helpers);
     void add_formula(Predicate presence, const std::unordered_map<Word, Word>& index_of, const std::vector<Word>& first_condition,
-                     std::vector<MemberTerms::Step>& out) const;
-    void find_conditions(Predicate formula, std::set<Predicate>& seen, std::map<Word, std::vector<Predicate>>& out) const;
-    void find_members(Predicate formula, std::set<Predicate>& seen, std::set<Word>& out) const;
+                     std::vector<MemberTerms::Step>& out);
+    // What the formula says of members, those of several names among them.
+    void find_leaves(Predicate formula, std::set<Predicate>& seen, std::vector<Predicate>& out) const;
     void find_kinds();
-    // The formula, given that a member is absent, or present with a value of a kind.
+    void find_kinds_of_others();
+    bool find_kinds(Kinds& of, Predicate value, std::vector<Predicate> conditions);
+    [[noreturn]] static void refuse_kinds();
+    // A member is declared, or one of others_, after these in number. Whether a leaf of the formula is about it.
+    bool is_about(Predicate leaf, std::size_t member);
+    Predicate referred(Predicate value);
+    const Kinds& kinds_of(std::size_t member) const;
+    // How many leaves of a formula are about several names.
+    Word n_wide(Predicate formula);
+    // The formula, given that a member is absent, or present with a value of a kind. Of `kNoMore`: given that no more members come.
     Predicate after(Predicate presence, std::size_t member, Word kind);
     Predicate after_leaf(Predicate leaf, std::size_t member, Word kind);
     // Calls f(value, presence) for each way in which a member can be, by what it leaves of the formula.
     template <class F>
     void kinds(std::size_t member, Predicate presence, const F& f);
     bool depends_on_values() const {
-        return std::any_of(declared_.begin(), declared_.end(), [](const Declared& d) { return !d.conditions.empty(); });
+        return has_wide_ ||
+               std::any_of(declared_.begin(), declared_.end(), [](const Declared& d) { return !d.conditions.empty(); });
     }
     bool accepts(const State& state);
     bool requires_more(const State& state) const;
@@ -104,6 +118,11 @@ private:
     std::vector<State> queue_;
     std::string name_;  // of a rule
     static constexpr Word kAbsent = -1;
+    static constexpr std::size_t kMaxFormulaSteps = 125 * limit("schema_case_steps");
+    static constexpr std::size_t kNoMore = static_cast<std::size_t>(-1);
+    bool has_wide_ = false;  // the formula is about members of several names
+    bool looks_behind_references_ = false;
+    std::map<Predicate, Word> n_wide_;
     std::map<std::tuple<Predicate, Word, Word>, Predicate> after_;  // by formula, member and kind
     std::size_t n_steps_ = 0;                                       // to find these
 };
@@ -159,13 +178,15 @@ private:
 template <class F>
 void SchemaRules::Members::kinds(std::size_t member, Predicate presence, const F& f) {
     PredicateGraph& graph = rules_.graph_;
-    const Declared& d = declared_[member];
-    if (d.kinds.empty()) return f(d.value, after(presence, member, 0));
+    const bool declared = member < declared_.size();
+    const Predicate value = declared ? declared_[member].value : others_[member - declared_.size()].value;
+    if (!declared && !has_wide_) return f(value, presence);
+    const auto& of = kinds_of(member).kinds;
+    if (of.empty()) return f(value, after(presence, member, 0));
     std::map<Predicate, std::vector<Predicate>> values;  // by what is left
-    for (std::size_t k = 0; k < d.kinds.size(); ++k)
-        values[after(presence, member, static_cast<Word>(k))].push_back(d.kinds[k].first);
+    for (std::size_t k = 0; k < of.size(); ++k) values[after(presence, member, static_cast<Word>(k))].push_back(of[k].first);
     const bool all = values.size() == 1;
-    for (const auto& [left, some] : values) f(all ? d.value : graph.either(some), left);
+    for (const auto& [left, some] : values) f(all ? value : graph.either(some), left);
 }
 
 template <class F>

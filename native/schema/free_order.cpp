@@ -80,7 +80,7 @@ std::optional<std::vector<Word>> SchemaRules::Members::helping_members() const {
     const PredicateGraph& graph = rules_.graph_;
     std::vector<Word> helpers;
     if (!depends_on_values()) return helpers;
-    if (most_ >= 0) return std::nullopt;
+    if (most_ >= 0 || has_wide_) return std::nullopt;
     std::unordered_map<Word, Word> index_of;
     for (const Declared& d : declared_) index_of.emplace(d.name, static_cast<Word>(index_of.size()));
     const auto is_there = [&](Predicate p) {
@@ -171,7 +171,7 @@ void SchemaRules::Members::write_free_order(const std::vector<Declared>& declare
 }
 
 void SchemaRules::Members::add_formula(Predicate presence, const std::unordered_map<Word, Word>& index_of,
-                                       const std::vector<Word>& first_condition, std::vector<MemberTerms::Step>& out) const {
+                                       const std::vector<Word>& first_condition, std::vector<MemberTerms::Step>& out) {
     using Kind = MemberTerms::Step::Kind;
     if (out.size() > kMaxWays)
         throw LimitExceeded("oneOf, anyOf, not and if say more than " + readable(kMaxWays) +
@@ -188,7 +188,7 @@ void SchemaRules::Members::add_formula(Predicate presence, const std::unordered_
     }
     const bool some = kind == PredicateKind::some_member;
     const Word member = index_of.at(graph.names(presence).names.at(0));
-    const Predicate value = graph.value(presence);
+    const Predicate value = referred(graph.value(presence));
     if (value == graph.always() || value == graph.never()) return out.push_back({some ? Kind::present : Kind::absent, member});
     // There and of the value, or absent or of the value; the condition is that of the value or of all others.
     const auto& conditions = declared_[static_cast<std::size_t>(member)].conditions;

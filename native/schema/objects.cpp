@@ -18,8 +18,7 @@ using PredicateKind = PredicateGraph::Kind;
 
 constexpr std::size_t kFewMembersOfObject = 12;  // of a formula over presence, whose states need not be counted before
 constexpr std::size_t kMaxMemberStates = limit("schema_object_states"), kMaxNameKinds = limit("schema_name_kinds"),
-                      kMaxShared = limit("schema_shared_members"), kMaxNamesInSets = limit("schema_set_members"),
-                      kMaxKinds = limit("schema_cases"), kMaxFormulaSteps = 125 * limit("schema_case_steps");
+                      kMaxShared = limit("schema_shared_members"), kMaxNamesInSets = limit("schema_set_members");
 
 }  // namespace
 
@@ -32,9 +31,11 @@ void SchemaRules::Members::write(const Atoms& atoms) {
         static_cast<Word>(std::count_if(declared_.begin(), declared_.end(), [](const Declared& d) { return d.required; }));
     if (least_ <= n_required) least_ = 0;
     if (others_.empty() && most_ >= static_cast<Word>(declared_.size())) most_ = -1;
-    if (declared_.empty() && several_.empty() && others_.size() <= 1)
+    find_kinds_of_others();
+    if (declared_.empty() && several_.empty() && others_.size() <= 1 && !has_wide_)
         write_map();
-    else if (rules_.layout_.any_order ? declared_.size() > kMaxNamesInSets || has_many_sets() : !tagged_ && !has_few_states())
+    else if (rules_.layout_.any_order ? declared_.size() > kMaxNamesInSets || (has_many_sets() && !has_wide_)
+                                      : !tagged_ && !has_few_states())
         write_free_order();
     else
         write_states();
@@ -49,8 +50,10 @@ bool SchemaRules::Members::has_many_sets() const {
 // Whether what may be left of the formula after each member, in the schema's order, is little enough to be written out.
 bool SchemaRules::Members::has_few_states() {
     std::set<Predicate> now{presence_}, next;
+    std::vector<Predicate> leaves;
+    find_leaves(presence_, next, leaves);
     std::set<Word> mentioned;
-    find_members(presence_, next, mentioned);
+    for (Predicate leaf : leaves) mentioned.insert(rules_.graph_.names(leaf).names.begin(), rules_.graph_.names(leaf).names.end());
     if (mentioned.size() <= kFewMembersOfObject && !depends_on_values()) return true;
     std::size_t n_states = 0;
     for (std::size_t i = 0; i < declared_.size() && presence_ != rules_.graph_.always(); ++i) {
@@ -59,6 +62,8 @@ bool SchemaRules::Members::has_few_states() {
             stop_if_cancelled();
             if (!declared_[i].required) next.insert(after(left, i, kAbsent));
             kinds(i, left, [&](Predicate, Predicate present) { next.insert(present); });
+            for (std::size_t o = 0; o < others_.size() && has_wide_; ++o)
+                kinds(declared_.size() + o, left, [&](Predicate, Predicate present) { next.insert(present); });
             if (next.size() + n_states > kMaxMemberStates || n_steps_ > kMaxFormulaSteps) return false;
         }
         next.erase(rules_.graph_.never());
@@ -127,7 +132,7 @@ void SchemaRules::Members::read(const Atoms& atoms) {
         Word satisfies = 0;
         for (std::size_t k = 0; k < several_.size(); ++k)
             if (rules_.values_.contains(graph.names(several_[k]), order[i])) satisfies |= Word{1} << k;
-        declared_.push_back({order[i], graph.both(said[i]), required[i] != 0, satisfies});
+        declared_.push_back({{}, order[i], graph.both(said[i]), required[i] != 0, satisfies});
     }
     find_kinds();
     required_from_.assign(declared_.size() + 1, 0);
@@ -146,6 +151,10 @@ void SchemaRules::Members::find_others(const Atoms& atoms) {
         apart.insert(graph.names(atom).languages.begin(), graph.names(atom).languages.end());
         if (graph.kind(atom) == PredicateKind::every_member) wide.push_back(atom);
     }
+    std::set<Predicate> seen;
+    std::vector<Predicate> leaves;
+    if (has_wide_) find_leaves(presence_, seen, leaves);
+    for (Predicate leaf : leaves) apart.insert(graph.names(leaf).languages.begin(), graph.names(leaf).languages.end());
     const std::vector<Language> split(apart.begin(), apart.end());
     struct Group {
         std::optional<Language> language;  // none: all names that are not declared
@@ -194,20 +203,20 @@ void SchemaRules::Members::find_others(const Atoms& atoms) {
         Word satisfies = 0;
         for (std::size_t k = 0; k < several_.size(); ++k)
             if (has(graph.names(several_[k]), g.in)) satisfies |= Word{1} << k;
-        bool by_pattern = false, matched = false;
-        for (std::size_t i = 0; i < g.in.size(); ++i) {
-            by_pattern |= g.in[i] != 0;
-            matched |= g.in[i] != 0 && rules_.reader_.is_matched(split[i]);
-        }
+        std::vector<Language> of;
+        for (std::size_t i = 0; i < g.in.size(); ++i)
+            if (g.in[i]) of.push_back(split[i]);
+        const bool by_pattern = !of.empty();
+        const bool matched = std::any_of(of.begin(), of.end(), [&](Language l) { return rules_.reader_.is_matched(l); });
         if (tagged_) {
             const auto key = rules_.other_keys(g.language, by_pattern, matched, declared);
-            if (key) others_.push_back({*key, value, satisfies});
+            if (key) others_.push_back({{}, *key, value, satisfies, of});
             continue;
         }
         const Rule key = !g.language                                   ? rules_.names_but(declared)
                          : matched && !rules_.layout_.excludes.empty() ? rules_.names(LanguageTable::kNone, *g.language)
                                                                        : rules_.names(*g.language);
-        others_.push_back({key, value, satisfies});
+        others_.push_back({{}, key, value, satisfies, of});
     }
 }
 
@@ -299,8 +308,12 @@ void SchemaRules::Members::write_states() {
         if (s != start) rules_.add_row(ready(s), {comma(s)});
         if (accepts(s)) rules_.add_row(rule_, {done(s), close});
     };
-    // States are taken in an order in which none leads back: so all that lead to one are there before it is taken.
-    std::set<State> todo{start};
+    // States are taken in an order in which none leads back: so all that lead to one are there before it is taken. A member of other
+    // names leaves fewer leaves about several names, or the formula as it was.
+    const auto earlier = [&](const State& a, const State& b) {
+        return std::tuple(a.passed, -n_wide(a.presence), a) < std::tuple(b.passed, -n_wide(b.presence), b);
+    };
+    std::set<State, decltype(earlier)> todo({start}, earlier);
     queue_.clear();
     const auto enqueue = [&] {
         todo.insert(queue_.begin(), queue_.end());
@@ -314,9 +327,12 @@ void SchemaRules::Members::write_states() {
         const bool has_comma = s == start || after_member.contains(s);
         if (has_comma && !full) {
             for (std::size_t i = 0; i < others_.size(); ++i) {
-                ways(others_[i].value, others_[i].satisfies, s.satisfied, [&](Predicate value, Word satisfied) {
-                    const State next{s.passed, s.presence, satisfied, counted(s.count + 1)};
-                    reached(next, member(comma(s), -1, others_[i].key, value));
+                kinds(declared_.size() + i, s.presence, [&](Predicate kind, Predicate present) {
+                    if (present == graph.never()) return;
+                    ways(kind, others_[i].satisfies, s.satisfied, [&](Predicate value, Word satisfied) {
+                        const State next{s.passed, present, satisfied, counted(s.count + 1)};
+                        reached(next, member(comma(s), -1, others_[i].key, value));
+                    });
                 });
             }
         }
@@ -355,100 +371,6 @@ void SchemaRules::Members::write_states() {
     }
 }
 
-void SchemaRules::Members::find_members(Predicate formula, std::set<Predicate>& seen, std::set<Word>& out) const {
-    const PredicateGraph& graph = rules_.graph_;
-    if (!seen.insert(formula).second) return;
-    const PredicateKind kind = graph.kind(formula);
-    if (kind == PredicateKind::some_member || kind == PredicateKind::every_member) out.insert(graph.names(formula).names.at(0));
-    if (kind != PredicateKind::both && kind != PredicateKind::either) return;
-    for (Predicate part : graph.parts(formula)) find_members(part, seen, out);
-}
-
-// What a formula says about values of members, by name; of conditions that are each other's negation one.
-void SchemaRules::Members::find_conditions(Predicate formula, std::set<Predicate>& seen,
-                                           std::map<Word, std::vector<Predicate>>& out) const {
-    PredicateGraph& graph = rules_.graph_;
-    if (!seen.insert(formula).second) return;
-    const PredicateKind kind = graph.kind(formula);
-    if (kind == PredicateKind::some_member || kind == PredicateKind::every_member) {
-        const Predicate value = graph.value(formula);
-        if (value == graph.always() || value == graph.never()) return;
-        out[graph.names(formula).names.at(0)].push_back(std::min(value, graph.negation(value)));
-    } else if (kind == PredicateKind::both || kind == PredicateKind::either) {
-        for (std::size_t i = 0; i < graph.parts(formula).size(); ++i) find_conditions(graph.parts(formula)[i], seen, out);
-    }
-}
-
-// The kinds of values on which the formula depends.
-void SchemaRules::Members::find_kinds() {
-    PredicateGraph& graph = rules_.graph_;
-    std::set<Predicate> seen;
-    std::map<Word, std::vector<Predicate>> conditions;
-    find_conditions(presence_, seen, conditions);
-    if (conditions.empty()) return;
-    for (Declared& d : declared_) {
-        const auto found = conditions.find(d.name);
-        if (found == conditions.end()) continue;
-        d.conditions = std::move(found->second);
-        sort_unique(d.conditions);
-        d.kinds = {{d.value, {}}};
-        for (Predicate condition : d.conditions) {
-            stop_if_cancelled();
-            const Predicate others = graph.negation(condition);
-            for (std::size_t k = 0, n = d.kinds.size(); k < n; ++k) {
-                const Predicate with = graph.both(d.kinds[k].first, condition), without = graph.both(d.kinds[k].first, others);
-                const bool can = !rules_.values_.surely_empty(with), can_not = !rules_.values_.surely_empty(without);
-                if (can && can_not) {
-                    d.kinds.push_back({without, d.kinds[k].second});
-                    d.kinds.back().second.push_back(0);
-                }
-                if (can || can_not) d.kinds[k].first = can ? with : without;
-                d.kinds[k].second.push_back(can);
-            }
-            if (d.kinds.size() > kMaxKinds)
-                throw LimitExceeded("conditions on one member tell more than " + readable(kMaxKinds) +
-                                    " kinds of values apart, the limit");
-        }
-    }
-}
-
-Predicate SchemaRules::Members::after_leaf(Predicate leaf, std::size_t member, Word kind) {
-    PredicateGraph& graph = rules_.graph_;
-    const Declared& d = declared_[member];
-    if (!graph.names(leaf).is_one(d.name)) return leaf;
-    const Predicate value = graph.value(leaf);
-    const bool some = graph.kind(leaf) == PredicateKind::some_member;
-    if (kind == kAbsent) return some ? graph.never() : graph.always();
-    if (value == graph.always() || value == graph.never()) return value;
-    const Predicate condition = std::min(value, graph.negation(value));
-    const auto at = std::lower_bound(d.conditions.begin(), d.conditions.end(), condition) - d.conditions.begin();
-    const bool holds = d.kinds[static_cast<std::size_t>(kind)].second[static_cast<std::size_t>(at)] != 0;
-    return holds == (value == condition) ? graph.always() : graph.never();
-}
-
-Predicate SchemaRules::Members::after(Predicate presence, std::size_t member, Word kind) {
-    PredicateGraph& graph = rules_.graph_;
-    switch (graph.kind(presence)) {
-        case PredicateKind::some_member:
-        case PredicateKind::every_member:
-            return after_leaf(presence, member, kind);
-        case PredicateKind::both:
-        case PredicateKind::either: {
-            const std::tuple key(presence, static_cast<Word>(member), kind);
-            if (const auto cached = after_.find(key); cached != after_.end()) return cached->second;
-            std::vector<Predicate> parts(graph.parts(presence).begin(), graph.parts(presence).end());
-            n_steps_ += parts.size();
-            if (n_steps_ > 2 * kMaxFormulaSteps)
-                throw LimitExceeded("what is left of oneOf, anyOf, not and if after each member takes more than " +
-                                    readable(kMaxFormulaSteps) + " steps, the limit");
-            for (Predicate& part : parts) part = after(part, member, kind);
-            return after_[key] = graph.kind(presence) == PredicateKind::both ? graph.both(parts) : graph.either(parts);
-        }
-        default:
-            return presence;
-    }
-}
-
 bool SchemaRules::Members::requires_more(const State& s) const {
     if (!rules_.layout_.any_order) return required_from_[static_cast<std::size_t>(s.passed)] != 0;
     for (std::size_t i = 0; i < declared_.size(); ++i)
@@ -465,7 +387,7 @@ bool SchemaRules::Members::accepts(const State& s) {
     const auto is_open = [&] { return presence != rules_.graph_.always() && presence != rules_.graph_.never(); };
     for (std::size_t i = any_order ? 0 : static_cast<std::size_t>(s.passed); i < declared_.size() && is_open(); ++i)
         if (!any_order || !(s.passed >> i & 1)) presence = after(presence, i, kAbsent);
-    return presence == rules_.graph_.always();
+    return (has_wide_ ? after(presence, kNoMore, kAbsent) : presence) == rules_.graph_.always();
 }
 
 }  // namespace psc
