@@ -6,7 +6,7 @@ Compiling and generating run in threads. A client that goes away, and a compilat
 import asyncio
 import logging
 import re
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager
 from functools import partial
@@ -24,6 +24,7 @@ from openai_api.answers import answer, event, events
 from openai_api.errors import ApiError, ClientGone, no_such_model
 from openai_api.fields import MOST_BYTES, parsed
 from openai_api.tasks import Engine, Task
+from psc.support.readable import shortened
 
 COMPILE_THREADS = 8
 """Grammars that are compiled at a time; the others wait."""
@@ -38,6 +39,7 @@ _FAILED = ApiError("the server failed; its log has more", status=500)
 
 _log = logging.getLogger(__name__)
 _T = TypeVar("_T")
+_Answer = Callable[[Request], Awaitable[Response]]
 
 
 class _Work:
@@ -98,15 +100,24 @@ class Server:
     async def refuse(self, request: Request, error: Exception) -> Response:
         """What a client is told of an error."""
         if isinstance(error, HTTPException):
-            error = ApiError(f"{request.method} {request.url.path}: {error.detail}", status=error.status_code)
+            error = ApiError(f"{request.method} {shortened(request.url.path)}: {error.detail}", status=error.status_code)
         if not isinstance(error, ApiError):
             _log.error("a request failed", exc_info=error)
             error = _FAILED
         self._answered(request, error.status)
         return JSONResponse(error.content, status_code=error.status)
 
+    def checked(self, answer: _Answer) -> _Answer:
+        """What answers a request, but none that a page of another site makes a browser send."""
+
+        async def checked(request: Request) -> Response:
+            self._check_origin(request)
+            return await answer(request)
+
+        return checked
+
     async def _respond(self, request: Request, chat: bool) -> Response:
-        self._check_origin(request)
+        _check_content_type(request)
         work = _Work()
         try:
             body = parsed(await _body(request))
@@ -134,11 +145,6 @@ class Server:
         origin, site = request.headers.get("origin"), request.headers.get("sec-fetch-site", "none")
         if (origin is not None and origin.partition("://")[2].lower() != host.lower()) or site not in ("none", "same-origin"):
             raise ApiError("pages of other sites may not use this server", status=403, code="origin")
-        content_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-        if content_type not in ("", "application/json"):
-            raise ApiError(
-                f"the content type must be application/json, not {content_type[:100]!r}", status=415, code="content_type"
-            )
 
     async def _read(self, body: dict[str, Any], chat: bool, work: _Work) -> Task:
         """The task of a request, within the time that a grammar may take."""
@@ -198,15 +204,22 @@ def application(engine: Engine, hosts: Iterable[str] = ()) -> Starlette:
     server = Server(engine, None if "*" in hosts else frozenset([*LOOPBACK, *(host.lower() for host in hosts)]))
     return Starlette(
         routes=[
-            Route("/v1/models", server.models),
-            Route("/v1/models/{name:path}", server.model),
-            Route("/v1/completions", server.completions, methods=["POST"]),
-            Route("/v1/chat/completions", server.chat_completions, methods=["POST"]),
-            Route("/metrics", server.metrics),
-            Route("/health", server.health),
+            Route("/v1/models", server.checked(server.models)),
+            Route("/v1/models/{name:path}", server.checked(server.model)),
+            Route("/v1/completions", server.checked(server.completions), methods=["POST"]),
+            Route("/v1/chat/completions", server.checked(server.chat_completions), methods=["POST"]),
+            Route("/metrics", server.checked(server.metrics)),
+            Route("/health", server.checked(server.health)),
         ],
         exception_handlers={ApiError: server.refuse, HTTPException: server.refuse, Exception: server.refuse},
     )
+
+
+def _check_content_type(request: Request) -> None:
+    """Raises ApiError for what a form of any page may send."""
+    content_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if content_type not in ("", "application/json"):
+        raise ApiError(f"the content type must be application/json, not {content_type[:100]!r}", status=415, code="content_type")
 
 
 async def _body(request: Request) -> bytes:

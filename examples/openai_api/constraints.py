@@ -17,6 +17,7 @@ from openai_api.fields import check_only, field
 from psc.requests.lark_texts import lark_request
 from psc.requests.structural_tag_request import structural_tag_request
 from psc.serving import ServiceOptions
+from psc.serving.kinds import is_lark
 
 
 @dataclass(frozen=True)
@@ -122,7 +123,11 @@ def _response_format(body: dict[str, Any]) -> Constraint | None:
         return Constraint("json_object", True, "response_format")
     if kind == "json_schema":
         check_only(form, {"type", "json_schema"}, "response_format")
-        return _json_schema(field(form, "json_schema", {}, dict, within="response_format"))
+        described = field(form, "json_schema", None, dict, within="response_format")
+        if described is None:
+            path = "response_format.json_schema"
+            raise ApiError(f"{path} is missing; it is an object with a name and a schema", path)
+        return _json_schema(described)
     if kind == "structural_tag":
         return Constraint("structural_tag", form, "response_format")
     raise ApiError(
@@ -194,11 +199,11 @@ def _regex(compiling: Compiling, asked: Constraint) -> psc.CompiledGrammar:
 
 
 def _grammar(compiling: Compiling, asked: Constraint) -> psc.CompiledGrammar:
-    """EBNF, or Lark's language where no rule is written with ``::=``."""
+    """EBNF, or Lark's language where no rule is written with ``::=``, see `psc.serving.kinds.is_lark`."""
     # Lark reads `%import .name` from a file beside the program, which is no business of a client's.
     if re.search(r"%import\s*\.", asked.value):
         raise ApiError(f"{asked.param}: %import of a file: a request's grammar has no folder; write the rules out", asked.param)
-    if "::=" in asked.value or asked.param == "ebnf":
+    if asked.param == "ebnf" or not is_lark(asked.value):
         return compiling.compiler.compile_grammar(asked.value, cancellation=compiling.cancellation)
     request = lark_request(asked.value, {}, schemas=compiling.bounds.schema_settings)
     return compiling.compiler.compile_grammar(request, cancellation=compiling.cancellation)

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from psc.support.readable import shortened
+
 
 class ApiError(Exception):
     """What a client is told, and the status of the answer.
@@ -14,8 +16,9 @@ class ApiError(Exception):
     """
 
     def __init__(self, message: str, param: str | None = None, *, status: int = 400, code: str | None = None) -> None:
-        super().__init__(message)
-        self.param, self.status, self.code = param, status, code
+        super().__init__(_encodable(message))
+        self.param = None if param is None else _encodable(shortened(param))
+        self.status, self.code = status, code
 
     @property
     def content(self) -> dict[str, Any]:
@@ -26,8 +29,15 @@ class ApiError(Exception):
 
 def no_such_model(asked: str, model: str) -> ApiError:
     """The error for another model than the server's."""
-    return ApiError(f"the model {asked!r} does not exist; this server has {model!r}", "model", status=404, code="model_not_found")
+    return ApiError(
+        f"the model {shortened(repr(asked))} does not exist; this server has {model!r}", "model", status=404, code="model_not_found"
+    )
 
 
 class ClientGone(Exception):
     """Nobody waits for the answer any more."""
+
+
+def _encodable(text: str) -> str:
+    """The text with halves of surrogate pairs, which JSON can spell and UTF-8 cannot, as escapes."""
+    return text.encode(errors="backslashreplace").decode()

@@ -8,6 +8,7 @@ import json
 from typing import Any
 
 from openai_api.errors import ApiError
+from psc.support.readable import shortened
 
 MOST_BYTES = 4 << 20
 """Of a body."""
@@ -65,7 +66,9 @@ def check_known(body: dict[str, Any]) -> None:
             continue
         what = "is not supported by this server" if name in _OFF or name in _INSTEAD else "is not known to this server"
         raise ApiError(
-            f"{name} {what}, so it cannot be enforced; {_INSTEAD.get(name, 'leave it out')}", name, code="unsupported_parameter"
+            f"{shortened(name)} {what}, so it cannot be enforced; {_INSTEAD.get(name, 'leave it out')}",
+            name,
+            code="unsupported_parameter",
         )
 
 
@@ -74,7 +77,8 @@ def check_only(given: dict[str, Any], known: set[str], param: str) -> None:
     for name, value in given.items():
         if name not in known and value is not None:
             raise ApiError(
-                f"{param}.{name} is not supported by this server, so it cannot be enforced; it takes {', '.join(sorted(known))}",
+                f"{param}.{shortened(name)} is not supported by this server, so it cannot be enforced; "
+                f"it takes {', '.join(sorted(known))}",
                 f"{param}.{name}",
                 code="unsupported_parameter",
             )
@@ -98,7 +102,7 @@ def number(body: dict[str, Any], name: str, default: Any, kind: type, least: flo
         body = {name: float(value)} if abs(value) < 1 << 53 else body
     value = field(body, name, default, kind)
     if value is not None and not least <= value <= most:
-        raise ApiError(f"{name}={value}: it must be from {least} to {most}", name, code="invalid_value")
+        raise ApiError(f"{name}={shortened(str(value))}: it must be from {least} to {most}", name, code="invalid_value")
     return value
 
 

@@ -86,6 +86,8 @@ class TransformersLanguageModel:
     """A model of Transformers, from its folder. It runs where Transformers puts it, and makes each text alone."""
 
     def __init__(self, path: str, format_name: str | None = None) -> None:
+        if not Path(path).is_dir() and (path.startswith(("/", ".", "~")) or path.count("/") != 1):  # else a name at the hub
+            raise FileNotFoundError("there is no such folder")
         import torch
         from transformers import AutoModelForCausalLM, AutoTokenizer
 

@@ -18,6 +18,7 @@ from openai_api.sampling import Sampling
 from openai_api.tool_calls import READABLE
 from openai_api.tools import Tools, compile_tools, read_tools
 from psc.serving import ServiceOptions
+from psc.support.readable import shortened
 
 MOST_TOKENS = 4096
 USUAL_TOKENS, USUAL_CONSTRAINED_TOKENS = 64, 1024
@@ -134,7 +135,10 @@ class Engine:
         for token, bias in given.items():
             known = token.isascii() and token.isdigit() and len(token) < 9 and int(token) < size
             if not known or type(bias) not in (int, float) or not -100 <= bias <= 100:
-                raise ApiError(f"logit_bias[{token!r}]: it must map tokens below {size} to numbers from -100 to 100", "logit_bias")
+                raise ApiError(
+                    f"logit_bias[{shortened(repr(token))}]: it must map tokens below {size} to numbers from -100 to 100",
+                    "logit_bias",
+                )
         return tuple((int(token), float(bias)) for token, bias in given.items())
 
     def _compiled(

@@ -10,7 +10,7 @@ from typing import Any
 import psc
 from openai_api.constraints import Compiling, Constraint, grammar_errors
 from openai_api.errors import ApiError
-from openai_api.fields import field
+from openai_api.fields import check_only, field
 from psc.structural_tag import (
     AnyTextFormat,
     ConstStringFormat,
@@ -24,6 +24,7 @@ from psc.structural_tag import (
     TagFormat,
     TriggeredTagsFormat,
 )
+from psc.support.readable import shortened
 from psc.tool_calls.models.tool_names import ToolNameError
 
 _NO_ARGUMENTS = {"type": "object", "properties": {}, "additionalProperties": False}
@@ -54,7 +55,9 @@ def read_tools(body: dict[str, Any]) -> Tools | None:
         functions, _, kind = psc.normalize_tool_choice(listed, choice)
     for i, tool in enumerate(listed):
         if tool["type"] != "function":
-            raise ApiError(f"tools[{i}].type {tool['type']!r}: this server has functions only", f"tools[{i}].type")
+            raise ApiError(f"tools[{i}].type {shortened(repr(tool['type']))}: this server has functions only", f"tools[{i}].type")
+        check_only(tool, {"type", "function"}, f"tools[{i}]")
+        check_only(tool["function"], {"name", "description", "parameters", "strict"}, f"tools[{i}].function")
     if not functions:
         return None
     schemas = {f.function.name: _arguments(f.function) for f in functions}

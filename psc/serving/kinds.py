@@ -25,9 +25,9 @@ texts. lark: Lark's language or llguidance's dialect of it. grammar: EBNF or Lar
 text, in either form. A grammar's text may also be the name of a bundled one, such as ``java`` or ``java?layout=bounded``."""
 
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
-_QUOTED = re.compile(r'"(?:[^"\\\n]|\\[^\n])*"')
 _LARK_RULE = re.compile(r"[ \t]*[?!]*\w+(?:\.[-+]?\d+)?[ \t]*:(?!:?=)")
-_COMMENT = re.compile(r"(#|//).*$", re.MULTILINE)
+_OPAQUE = re.compile(r'"(?:[^"\\\n]|\\[^\n])*"|(?:#|//)[^\n]*|/(?:[^/\\\n]|\\[^\n])+/')
+"""Texts, comments, and Lark's regexes: in EBNF a slash stands behind the `::=` of its line."""
 
 
 def request_of(kind: Kind, text: str, options: ServiceOptions) -> GrammarRequest:
@@ -51,11 +51,11 @@ def request_of(kind: Kind, text: str, options: ServiceOptions) -> GrammarRequest
 def is_lark(text: str) -> bool:
     """Whether a text that may be EBNF or Lark is Lark: no line has ``::=`` before a comment, as vLLM distinguishes them.
 
-    A ``::=`` within quotes, or on a line that begins as a rule or a terminal of Lark's, is none.
+    A ``::=`` within quotes or a regex in slashes, or on a line that begins as a rule or a terminal of Lark's, is none.
     """
     if "::=" not in text:
         return True
-    bare = _COMMENT.sub("", _QUOTED.sub('""', text))
+    bare = _OPAQUE.sub("", text)
     return not any("::=" in line and not _LARK_RULE.match(line) for line in bare.splitlines())
 
 

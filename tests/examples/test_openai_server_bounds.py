@@ -105,6 +105,9 @@ def test_pages_of_other_sites_may_not_use_the_server(address: str, headers: dict
         answer = httpx.post(f"{address}/v1/{path}", content=json.dumps(body), headers=sent, timeout=60)
         assert answer.status_code == status, answer.text
         assert status == 200 or answer.json()["error"]["message"]
+    for path in ("v1/models", f"v1/models/{MODEL}", "metrics", "health"):
+        answer = httpx.get(f"{address}/{path}", headers=headers, timeout=60)
+        assert answer.status_code == (200 if status == 415 else status), answer.text
 
 
 @pytest.mark.parametrize(
@@ -133,6 +136,7 @@ def test_what_is_not_there_is_named_without_a_traceback(arguments: list[str]) ->
     assert done.returncode == 1 and "Traceback" not in done.stderr
     [line] = [line for line in done.stderr.splitlines() if line.startswith("openai_server: ")]
     assert " ".join(arguments) in line and len(line) < 800
+    assert arguments != ["--model", "/nope"] or line.endswith("there is no such folder")
 
 
 def test_sigterm_ends_a_server_that_writes() -> None:

@@ -90,6 +90,8 @@ class TestKinds:
 
     def test_lark_and_ebnf(self) -> None:
         assert is_lark('start: "a"') and not is_lark('root ::= "a"') and is_lark("start: A # ::=") and is_lark('start: "::="')
+        assert is_lark('%ignore /::=/\nstart: "a"') and is_lark('start: "a"\n  | /::=#/') and is_lark("// a / b ::=\nstart: A")
+        assert not is_lark('// a / b\nroot ::= [/] "//" [/]') and not is_lark("# a\nroot\n::= [^/]")
 
     def test_how_json_is_written(self) -> None:
         schema = '{"type": "array", "items": {"type": "boolean"}}'
