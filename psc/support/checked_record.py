@@ -18,6 +18,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, fields
 from typing import Annotated, Any, ClassVar, Final, Literal, Self, TypeVar, Union, get_args, get_origin, get_type_hints
 
+from psc._core import stop_if_cancelled
 from psc.errors import InvalidJSONError, InvalidStructuralTagError
 from psc.support.limits import limit
 
@@ -277,7 +278,11 @@ def _list(item: _Kind) -> _Kind:
     def read(value: object, path: str, reading: Reading) -> list[Any]:
         if not isinstance(value, (list, tuple)):
             raise reading.wrong(path, "must be a list", value)
-        return [item.read(v, f"{path}[{i}]", reading) for i, v in enumerate(value)]
+        made = []
+        for i, v in enumerate(value):
+            stop_if_cancelled()
+            made.append(item.read(v, f"{path}[{i}]", reading))
+        return made
 
     return _Kind("a list", lambda v: isinstance(v, (list, tuple)), read)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
+from psc._core import stop_if_cancelled
 from psc.compiler.expressions.expression import Chars
 from psc.compiler.expressions.markers import Marker
 from psc.compiler.expressions.tokens import FIRST_TOKEN, MAX_TOKENS, TokenNames
@@ -29,6 +30,8 @@ class DocumentTokens:
 
     def __init__(self, names: TokenNames | None, document: Document) -> None:
         self.names: Final = names
+        self._ids: dict[int | str, int] = {}
+        """Tokens that were looked up."""
         self._special: Mapping[str, int] = {}
         self._special_of_styles: dict[str, Mapping[str, int]] = {}
         if names is not None and names.special_names:
@@ -50,7 +53,14 @@ class DocumentTokens:
 
     def ids_of(self, tokens: Iterable[int | str], path: str) -> tuple[int, ...]:
         """The ids of tokens. Raises InvalidStructuralTagError: there is no such token."""
-        return tuple(dict.fromkeys([self.id_of(token, f"{path}[{i}]") for i, token in enumerate(tokens)]))
+        ids: dict[int, None] = {}
+        for i, token in enumerate(tokens):
+            stop_if_cancelled()
+            known = self._ids.get(token)
+            if known is None:
+                known = self._ids[token] = self.id_of(token, f"{path}[{i}]")
+            ids[known] = None
+        return tuple(ids)
 
     def id_of(self, token: int | str, path: str) -> int:
         """The id of a token, given as such or by its text. Raises InvalidStructuralTagError: there is no such token."""
