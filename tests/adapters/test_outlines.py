@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from small_models import save_small_llama, small_llama
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
@@ -29,22 +30,10 @@ def model() -> Any:
     made = tokenizers.Tokenizer(tokenizers.models.BPE({piece: i for i, piece in enumerate(PIECES)}, []))
     made.pre_tokenizer, made.decoder = SPELLING, tokenizers.decoders.ByteLevel()
     tokenizer = transformers.PreTrainedTokenizerFast(tokenizer_object=made, eos_token="<|end|>", pad_token="<|pad|>")
-    torch.manual_seed(0)
-    config = transformers.LlamaConfig(
-        vocab_size=WIDTH,
-        hidden_size=16,
-        intermediate_size=32,
-        num_hidden_layers=1,
-        num_attention_heads=2,
-        num_key_value_heads=2,
-        max_position_embeddings=256,
-        bos_token_id=None,
-        eos_token_id=tokenizer.eos_token_id,
-        pad_token_id=tokenizer.pad_token_id,
-    )
+    llama = small_llama(WIDTH, [tokenizer.eos_token_id], pad_token_id=tokenizer.pad_token_id)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return outlines.from_transformers(transformers.LlamaForCausalLM(config).eval(), tokenizer)
+        return outlines.from_transformers(llama, tokenizer)
 
 
 def processor(grammar: str) -> GrammarLogitsProcessor:
@@ -95,7 +84,6 @@ def test_a_model_of_mlx(tmp_path: Path) -> None:
     except ImportError as e:  # mlx without a backend cannot be imported either
         pytest.skip(f"mlx: {e}")
     mlx_lm = pytest.importorskip("mlx_lm")
-    from small_models import save_small_llama
 
     from psc.adapters import mlx as adapter
 

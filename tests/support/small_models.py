@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 
-def small_llama(vocab_size: int, stop_token_ids: list[int]) -> Any:
+def small_llama(vocab_size: int, stop_token_ids: list[int], *, pad_token_id: int | None = None) -> Any:
     """A Llama of one layer whose distributions are peaked, so that greedy texts do not depend on rounding."""
     import torch
     import transformers
@@ -22,7 +22,7 @@ def small_llama(vocab_size: int, stop_token_ids: list[int]) -> Any:
         initializer_range=1.0,
         bos_token_id=None,
         eos_token_id=stop_token_ids,
-        pad_token_id=stop_token_ids[0],
+        pad_token_id=stop_token_ids[0] if pad_token_id is None else pad_token_id,
     )
     return transformers.LlamaForCausalLM(config).eval()
 

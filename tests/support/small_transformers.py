@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 from constrained_texts import LIST, SUM, closing_bias
+from small_models import small_llama
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
@@ -21,22 +22,7 @@ PAD = 151643
 
 @cache
 def model() -> Any:
-    torch.manual_seed(0)
-    config = transformers.LlamaConfig(
-        vocab_size=WIDTH,
-        hidden_size=16,
-        intermediate_size=32,
-        num_hidden_layers=1,
-        num_attention_heads=2,
-        num_key_value_heads=2,
-        max_position_embeddings=512,
-        tie_word_embeddings=True,
-        initializer_range=1.0,
-        bos_token_id=None,
-        eos_token_id=list(INFO.stop_token_ids),
-        pad_token_id=PAD,
-    )
-    return transformers.LlamaForCausalLM(config).eval()
+    return small_llama(WIDTH, list(INFO.stop_token_ids), pad_token_id=PAD)
 
 
 @cache
