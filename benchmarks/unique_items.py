@@ -1,9 +1,9 @@
-"""Measure arrays of strings that must differ: masks and steps of psc beside the same array without `uniqueItems`.
+"""Measure arrays of strings and numbers that must differ: masks and steps of psc beside the same array without `uniqueItems`.
 
     python benchmarks/unique_items.py [--items N...] [--tokenizer NAME]
 
-Each array is `["…","…"]` of words that share beginnings, so that many earlier items begin like the one that is read. It is read
-twice: the second time its masks have been asked for before, where they are kept.
+Each array is `["…","…"]` of words, or of numbers, that share beginnings, so that many earlier items begin like the one that is
+read. It is read twice: the second time its masks have been asked for before, where they are kept.
 
 The cost: a second for each array.
 """
@@ -23,6 +23,9 @@ SCHEMAS: dict[str, dict[str, Any]] = {
     "string": {"type": "string"},
     "maxLength 40": {"type": "string", "maxLength": 40},
     "pattern": {"type": "string", "pattern": "^[a-z]+$"},
+    "string or null": {"type": ["string", "null"]},
+    "integer": {"type": "integer"},
+    "number": {"type": "number"},
 }
 SYLLABLES = ("ka", "to", "mi", "re", "so", "lu", "an", "er", "in", "th", "pro", "ing")
 
@@ -34,6 +37,14 @@ def words(n: int) -> list[str]:
     while len(out) < n:
         out["".join(rng.choices(SYLLABLES, k=rng.randint(1, 5)))] = None
     return list(out)
+
+
+def values(name: str, n: int) -> list[Any]:
+    """Different values of one of the schemas."""
+    if name in ("integer", "number"):
+        drawn = random.Random(n).sample(range(10 * n), n)
+        return drawn if name == "integer" else [one / 100 for one in drawn]
+    return words(n)
 
 
 def walk(matcher: psc.GrammarMatcher, ids: Sequence[int], vocab_size: int) -> tuple[list[int], list[int]]:
@@ -63,7 +74,7 @@ def main() -> None:
     rows = []
     for name, items in SCHEMAS.items():
         for n in args.items:
-            ids = encode(json.dumps(words(n), separators=(",", ":")).encode())
+            ids = encode(json.dumps(values(name, n), separators=(",", ":")).encode())
             for unique in (False, True):
                 compiler = psc.GrammarCompiler(info, store=False, registry=False)
                 compiled = compiler.compile_json_schema({"type": "array", "items": items, "uniqueItems": unique})

@@ -209,7 +209,7 @@ class ParsedRules(ParsedGrammar):
         if self.has_unique:
             of_schema = self.rules.language == "json_schema"
             raise GrammarError(
-                f"{self.source_name}: uniqueItems over strings: what came already is known by grammars that GrammarCompiler builds "
+                f"{self.source_name}: uniqueItems: which items came already is known by grammars that GrammarCompiler builds "
                 "just in time, not by artifacts; compile the schema where it is served, or leave it out "
                 + ("with lenient=True" if of_schema else "of the schema")
             )

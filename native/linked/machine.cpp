@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "base/long_work.hpp"
+#include "matcher/matcher.hpp"
 
 namespace psc {
 
@@ -55,11 +56,24 @@ bool LinkedMachine::has_symbol(TokenId token) const {
                        [&](const std::shared_ptr<Engine>& machine) { return machine->has_symbol(token); });
 }
 
+// Other machines are asked before the lock is taken.
 const RepeatingTokens& LinkedMachine::repeating_tokens() {
+    {
+        const PatientLock lock(lock_);
+        if (repeating_tokens_) return *repeating_tokens_;
+    }
+    const auto is_of_strings = [](const Call& call) {
+        Matcher item(call.part->engine());
+        for (std::uint8_t byte = 0; byte < 0x80; ++byte)
+            if (byte != '"' && ScalarDecoder::begins_with(byte) && item.accept_bytes({&byte, 1})) return false;
+        return true;
+    };
+    const bool only_strings =
+        std::ranges::all_of(calls_, [&](const Call& call) { return call.role != Role::unique_item || is_of_strings(call); });
     const PatientLock lock(lock_);
     if (!repeating_tokens_) {
         before_long_work();
-        repeating_tokens_ = std::make_unique<const RepeatingTokens>(*index_);
+        repeating_tokens_ = std::make_unique<const RepeatingTokens>(*index_, only_strings);
     }
     return *repeating_tokens_;
 }

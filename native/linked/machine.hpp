@@ -38,7 +38,7 @@ namespace psc {
 
 class LinkedMachine final : public Machine {
 public:
-    // What a part is to linked/unique_items.hpp: some text; an array whose items must differ; such an item, a string.
+    // What a part is to linked/unique_items.hpp: some text; an array whose items must differ; such an item, a scalar.
     enum class Role : std::uint8_t { text, unique_array, unique_item };
     // A part, how many tokens may have bytes in its text, 1 at least, and whether it has a second end for when these are exhausted.
     struct Call {

@@ -10,7 +10,7 @@ namespace psc {
 
 namespace {
 
-constexpr SpelledSymbol kSpelledEnd = spelled_symbol(kEndOfPart), kSpelledSpentEnd = spelled_symbol(kSpentEnd);
+constexpr SpelledSymbol kSpelledSpentEnd = spelled_symbol(kSpentEnd);
 
 }  // namespace
 

@@ -104,6 +104,7 @@ private:
 
     std::unique_ptr<Matcher> begin_part(Word part) const;
     static Positions copies(const Positions& positions);
+    static constexpr SpelledSymbol kSpelledEnd = spelled_symbol(kEndOfPart);
     static bool can_read(const Matcher& at, Bytes bytes) { return Matcher(at).accept_bytes(bytes); }
     // The top stage, which no fork shares.
     Stage& own();

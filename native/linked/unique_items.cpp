@@ -44,68 +44,26 @@ bool UniqueValues::operator==(const UniqueValues& other) const {
                       [](const Value* a, const Value* b) { return *a == *b; });
 }
 
-JsonStringDecoder::Units JsonStringDecoder::read(std::uint8_t byte) {
-    const auto one = [](std::uint32_t unit) { return Units{1, {static_cast<char16_t>(unit), 0}}; };
-    if (left_ > 0) {
-        if (is_hex_) {
-            const int digit = byte <= '9' ? byte - '0' : (byte | 0x20) - 'a' + 10;
-            character_ = character_ << 4 | static_cast<std::uint32_t>(digit & 0xf);
-        } else {
-            character_ = character_ << 6 | (byte & 0x3fu);
-        }
-        if (--left_ > 0) return {};
-        const std::uint32_t c = std::exchange(character_, 0);
-        is_hex_ = false;
-        if (c < 0x10000) return one(c);
-        return {2, {static_cast<char16_t>(0xd7c0 + (c >> 10)), static_cast<char16_t>(0xdc00 | (c & 0x3ff))}};
-    }
-    switch (state_) {
-        case State::before:
-            state_ = State::inside;
-            return {};
-        case State::ended:
-            return {};
-        case State::escape: {
-            state_ = State::inside;
-            if (byte == 'u') {
-                is_hex_ = true;
-                left_ = 4;
-                return {};
-            }
-            constexpr char kShort[] = "bfnrt", kMeant[] = "\b\f\n\r\t";
-            const char* const found = static_cast<const char*>(std::memchr(kShort, byte, 5));
-            return one(found ? static_cast<std::uint8_t>(kMeant[found - kShort]) : byte);
-        }
-        case State::inside:
-            break;
-    }
-    if (byte == '"') {
-        state_ = State::ended;
-        return {};
-    }
-    if (byte == '\\') {
-        state_ = State::escape;
-        return {};
-    }
-    if (byte < 0x80) return one(byte);
-    left_ = byte < 0xe0 ? 1 : byte < 0xf0 ? 2 : 3;
-    character_ = byte & (0x3fu >> left_);
-    return {};
-}
-
 void UniqueState::read(std::span<const std::uint8_t> bytes) {
-    for (std::uint8_t byte : bytes) {
-        const auto units = decoder.read(byte);
-        value.append(units.unit, units.n);
-    }
+    for (std::uint8_t byte : bytes) decoder.read(byte, value);
 }
 
-RepeatingTokens::RepeatingTokens(const VocabularyIndex& index) {
+UniqueValues::Value UniqueState::ended_value() const {
+    UniqueValues::Value out = value;
+    decoder.end(out);
+    return out;
+}
+
+RepeatingTokens::RepeatingTokens(const VocabularyIndex& index, bool only_strings) {
     for (TokenId token{0}; token.v < index.n_tokens(); ++token.v) {
         if (!index.is_text(token)) continue;
         const std::uint8_t *at = index.bytes().data() + index.offsets()[token.index()], *const end =
                                                                                             index.bytes().data() +
                                                                                             index.offsets()[token.index() + 1];
+        if (!only_strings) {
+            if (std::any_of(std::find(at, end, std::uint8_t{','}), end, ScalarDecoder::begins_with)) tokens_.push_back(token);
+            continue;
+        }
         // The end of an item, a comma, the quote of the next one, and something in it.
         for (char mark : {'"', ',', '"'}) {
             at = std::find(at, end, static_cast<std::uint8_t>(mark));
@@ -118,7 +76,7 @@ RepeatingTokens::RepeatingTokens(const VocabularyIndex& index) {
 // Where a token's bytes lead: between items, or in one.
 struct UniqueWalk::Place {
     bool in_item;
-    JsonStringDecoder decoder;
+    ScalarDecoder decoder;
     UniqueValues::Range range;  // of the values that begin like the item
     std::size_t depth;          // units of it
 };
@@ -126,29 +84,40 @@ struct UniqueWalk::Place {
 UniqueWalk::UniqueWalk(const VocabularyIndex& index, const UniqueValues* values, const UniqueState* item, Word runs_out_at)
     : index_(index), values_(values), item_(item), runs_out_at_(static_cast<std::size_t>(runs_out_at)) {}
 
+UniqueWalk::Place UniqueWalk::first() const {
+    if (!item_) return {false, {}, {}, 0};
+    return {true, item_->decoder, values_ ? values_->beginning(item_->value) : UniqueValues::Range{}, item_->value.size()};
+}
+
+void UniqueWalk::narrow(Place& place, std::u16string_view units) const {
+    for (char16_t unit : units) place.range = values_->narrowed(place.range, place.depth++, unit);
+}
+
 // One byte. `off`: no value is like this; `hit`: the item has ended and is one.
 UniqueWalk::Outcome UniqueWalk::step(Place& place, std::uint8_t byte) const {
     if (!place.in_item) {
-        if (byte == '"') {
-            place = {true, {}, values_->all(), 0};
-            place.decoder.read(byte);
-            return Outcome::on;
-        }
         constexpr char kBetween[] = " \t\n\r,[";
-        return std::memchr(kBetween, byte, 6) ? Outcome::on : Outcome::off;
+        if (std::memchr(kBetween, byte, 6)) return Outcome::on;
+        if (!ScalarDecoder::begins_with(byte)) return Outcome::off;
+        place = {true, {}, values_->all(), 0};
     }
-    const auto units = place.decoder.read(byte);
-    for (std::uint8_t i = 0; i < units.n; ++i) place.range = values_->narrowed(place.range, place.depth++, units.unit[i]);
+    if (place.decoder.is_other(byte)) return Outcome::off;
+    UniqueValues::Value units;
+    const bool ends = place.decoder.ends_before(byte);
+    if (ends)
+        place.decoder.end(units);
+    else
+        place.decoder.read(byte, units);
+    narrow(place, units);
     if (place.range.empty()) return Outcome::off;
-    if (!place.decoder.has_ended()) return Outcome::on;
+    if (!ends && !place.decoder.has_ended()) return Outcome::on;
     return values_->has_end(place.range, place.depth) ? Outcome::hit : Outcome::off;
 }
 
 void UniqueWalk::add_tokens(std::vector<TokenId>& out) const {
     if (!values_) return;
-    Place first{false, {}, values_->all(), 0};
-    if (item_) first = {true, item_->decoder, values_->beginning(item_->value), item_->value.size()};
-    if (first.range.empty()) return;
+    const Place first = this->first();
+    if (first.in_item && first.range.empty()) return;
     std::vector<Place> path;
     const auto add = [&](Word from, Word to) {
         for (Word i = from; i < to; ++i) out.push_back(index_.token_at(i));
@@ -163,40 +132,47 @@ void UniqueWalk::add_tokens(std::vector<TokenId>& out) const {
             n = node.end;
             continue;
         }
-        if (place.in_item && place.decoder.characters(place.depth) >= runs_out_at_) add(node.first_token, index_.own_tokens_end(n));
+        if (place.in_item && may_run_out(place.decoder, place.depth)) add(node.first_token, index_.own_tokens_end(n));
         path.push_back(place);
         ++n.v;
     }
 }
 
 bool UniqueWalk::may_repeat(std::span<const std::uint8_t> token) const {
-    UniqueState item;
-    if (item_) item = *item_;
-    bool in_item = item_ != nullptr;
+    Place place = first();
+    UniqueValues::Value value;  // as far as it was read of the item
+    if (item_) value = item_->value;
     std::vector<UniqueValues::Value> own;
-    const auto is_value = [&](const UniqueValues::Value& value) {
-        return (values_ && values_->contains(value)) || std::find(own.begin(), own.end(), value) != own.end();
+    const auto is_there = [&] {
+        return (values_ && values_->has_end(place.range, place.depth)) || std::find(own.begin(), own.end(), value) != own.end();
     };
-    const auto begins_one = [&](const UniqueValues::Value& value) {
-        return (values_ && !values_->beginning(value).empty()) ||
-               std::any_of(own.begin(), own.end(), [&](const auto& other) { return other.starts_with(value); });
+    const auto go_on = [&](const auto& read) {
+        const std::size_t n = value.size();
+        read(value);
+        if (place.range.empty())
+            place.depth = value.size();
+        else
+            narrow(place, std::u16string_view(value).substr(n));
     };
     for (std::uint8_t byte : token) {
-        if (in_item && item.decoder.has_ended()) {
-            if (is_value(item.value)) return true;
-            own.push_back(std::move(item.value));
-            in_item = false;
+        if (place.in_item && (place.decoder.has_ended() || place.decoder.ends_before(byte))) {
+            go_on([&](auto& units) { place.decoder.end(units); });
+            if (is_there()) return true;
+            own.push_back(std::exchange(value, {}));
+            place.in_item = false;
         }
-        if (!in_item) {
-            if (byte != '"') continue;
-            item = {};
-            in_item = true;
+        if (!place.in_item) {
+            if (!ScalarDecoder::begins_with(byte)) continue;
+            place = {true, {}, values_ ? values_->all() : UniqueValues::Range{}, 0};
         }
-        item.read({&byte, 1});
+        go_on([&](auto& units) { place.decoder.read(byte, units); });
     }
-    if (!in_item) return false;
-    if (item.decoder.has_ended()) return is_value(item.value);
-    return item.decoder.characters(item.value.size()) >= runs_out_at_ && begins_one(item.value);
+    // add_tokens() has the tokens that end no item.
+    if (!place.in_item || own.empty()) return false;
+    if (place.decoder.has_ended()) return is_there();
+    return may_run_out(place.decoder, place.depth) &&
+           (!place.range.empty() ||
+            std::any_of(own.begin(), own.end(), [&](const auto& other) { return other.starts_with(value); }));
 }
 
 }  // namespace psc

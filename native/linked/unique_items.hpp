@@ -1,9 +1,10 @@
-// What came already in an array of strings that must differ (`uniqueItems`): a register beside the stacks of a text.
+// What came already in an array of strings, numbers, true, false and null that must differ (`uniqueItems`): a register beside the
+// stacks of a text.
 //
 // The text of such an array is a part, and so is that of each item (rules/unique_rules.hpp). The position in the array has the values of
-// its earlier items, decoded: "a" and "\u0061" are one. The position in an item has the value as far as it was read. An item that ends
-// joins the values, unless it is there already: then that way leads nowhere. Nor does a beginning that only values which are there can
-// end, as `"ab` where `maxLength` is 2 and "ab" came.
+// its earlier items: "a" and "\u0061" are one, and so are 1 and 1.0. The position in an item has the value as far as it was read. An item
+// that ends joins the values, unless it is there already: then that way leads nowhere. Nor does a beginning that only values which are
+// there can end, as `"ab` where `maxLength` is 2 and "ab" came.
 //
 // Registers are immutable and shared: by forks, and by the stages that rollback() goes back to.
 //
@@ -22,22 +23,24 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "linked/scalar_decoder.hpp"
 #include "vocabulary/index.hpp"
 
 namespace psc {
 
-// Distinct values, in UTF-16.
+// Distinct values.
 class UniqueValues {
 public:
-    using Value = std::u16string;
+    using Value = ScalarDecoder::Units;
     struct Range {
         std::size_t first, last;  // positions in their order
         bool empty() const { return first == last; }
     };
 
-    // With one more, which is none of them. `before`: null stands for no value.
+    // With one more, which is none of them, of an item that has ended. `before`: null stands for no value.
     UniqueValues(std::shared_ptr<const UniqueValues> before, Value value);
     ~UniqueValues();
 
@@ -58,44 +61,22 @@ private:
     std::vector<const Value*> sorted_;  // theirs and its own
 };
 
-// Reads a JSON string byte by byte. The text is one: others have checked that.
-class JsonStringDecoder {
-public:
-    struct Units {
-        std::uint8_t n = 0;
-        char16_t unit[2] = {};
-    };
-    // The units that the byte completes.
-    Units read(std::uint8_t byte);
-    bool has_ended() const { return state_ == State::ended; }
-    // Whether a character has begun and not ended.
-    bool is_within() const { return left_ > 0 || state_ == State::escape; }
-    // Characters, if the one that has begun is one, of a text that has come to so many units; at least as many as there are.
-    std::size_t characters(std::size_t n_units) const { return n_units + is_within(); }
-    auto operator<=>(const JsonStringDecoder&) const = default;
-
-private:
-    enum class State : std::uint8_t { before, inside, escape, ended };
-    State state_ = State::before;
-    bool is_hex_ = false;
-    std::uint8_t left_ = 0;  // bytes of the character, or digits
-    std::uint32_t character_ = 0;
-};
-
 // What a position knows.
 struct UniqueState {
     std::shared_ptr<const UniqueValues> values;  // of an array, those of the items before; null: none
     bool is_item = false;
-    JsonStringDecoder decoder;  // of an item
+    ScalarDecoder decoder;      // of an item
     UniqueValues::Value value;  // likewise
 
     void read(std::span<const std::uint8_t> bytes);
+    // The value, if the item ends here.
+    UniqueValues::Value ended_value() const;
 };
 
 // Tokens with a whole item, or the beginning of one, after another item within them.
 class RepeatingTokens {
 public:
-    explicit RepeatingTokens(const VocabularyIndex& index);
+    RepeatingTokens(const VocabularyIndex& index, bool only_strings);
     std::span<const TokenId> tokens() const { return tokens_; }
 
 private:
@@ -111,13 +92,19 @@ public:
     UniqueWalk(const VocabularyIndex& index, const UniqueValues* values, const UniqueState* item, Word runs_out_at);
     // Appends those that have the value within the first item that they end.
     void add_tokens(std::vector<TokenId>& out) const;
-    // Whether a token repeats a value, of those before or of its own.
+    // Whether a token in which an item ends repeats a value, of those before or of its own.
     bool may_repeat(std::span<const std::uint8_t> token) const;
 
 private:
     struct Place;
     enum class Outcome { off, on, hit };
+    // Whether the item may be one of those that have few ends.
+    bool may_run_out(const ScalarDecoder& decoder, std::size_t n_units) const {
+        return !decoder.is_string() || decoder.characters(n_units) >= runs_out_at_;
+    }
     Outcome step(Place& place, std::uint8_t byte) const;
+    Place first() const;
+    void narrow(Place& place, std::u16string_view units) const;
 
     const VocabularyIndex& index_;
     const UniqueValues* values_;

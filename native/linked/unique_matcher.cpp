@@ -1,6 +1,7 @@
 // Positions in arrays whose items must differ (linked/unique_items.hpp).
 #include <algorithm>
-#include <set>
+#include <map>
+#include <tuple>
 #include <utility>
 
 #include "base/errors.hpp"
@@ -42,9 +43,10 @@ bool LinkedMatcher::same_values(const Position& a, const Position& b) {
 // Adds the item's value to those of its array, which goes on; false where it is one of them.
 bool LinkedMatcher::end_item(const Position& item, Position& array) {
     const auto& before = array.unique->values;
-    if (before && before->contains(item.unique->value)) return false;
+    auto value = item.unique->ended_value();
+    if (before && before->contains(value)) return false;
     auto state = std::make_shared<UniqueState>();
-    state->values = std::make_shared<UniqueValues>(before, item.unique->value);
+    state->values = std::make_shared<UniqueValues>(before, std::move(value));
     array.unique = std::move(state);
     return true;
 }
@@ -64,39 +66,56 @@ bool LinkedMatcher::read_item(Position& position, Bytes bytes) const {
     return has_other_value(position);
 }
 
-// Whether the item can become a value that is not there. Beginnings that spell the same are looked at once.
+// Whether the item can become a value that is not there. Beginnings that spell the same are looked at once. Zeros behind a point may go
+// on for ever, and spell the same if no other digit follows; if one can where the zeros repeat, there are endlessly many values.
 bool LinkedMatcher::has_other_value(const Position& position) const {
     const UniqueValues* const values = values_before(position);
     const UniqueState& item = *position.unique;
     if (!values || values->beginning(item.value).empty()) return true;
     if (item.decoder.has_ended()) return !values->contains(item.value);
-    if (item.decoder.characters(item.value.size()) < static_cast<std::size_t>(linked().runs_out_at(position.part))) return true;
+    if (item.decoder.is_string() &&
+        item.decoder.characters(item.value.size()) < static_cast<std::size_t>(linked().runs_out_at(position.part)))
+        return true;
     struct Beginning {
         std::unique_ptr<Matcher> matcher;
         UniqueState item;
     };
+    using Spelling = std::tuple<UniqueValues::Value, ScalarDecoder, std::vector<Word>>;
     std::vector<Beginning> todo;
-    todo.push_back({std::make_unique<Matcher>(*position.matcher), item});
-    std::set<std::pair<UniqueValues::Value, JsonStringDecoder>> seen{{item.value, item.decoder}};
+    std::map<Spelling, int> times;
+    const auto begin = [&](const Matcher& matcher, UniqueState begun) {
+        Spelling spelling{begun.value, begun.decoder.without_zeros(), {}};
+        auto& content = std::get<2>(spelling);
+        if (begun.decoder.ends_with_its_text() && !matcher.add_content(content)) content = {-2, static_cast<Word>(times.size())};
+        if (times.size() > kMaxBeginnings) throw LimitExceeded("beginnings of items that must differ", kMaxBeginnings);
+        const int n = ++times[std::move(spelling)];
+        if (n > (begun.decoder.is_behind_point() ? 2 : 1)) return false;
+        todo.push_back({std::make_unique<Matcher>(matcher), std::move(begun)});
+        if (n == 1) return false;
+        for (std::uint8_t digit = '1'; digit <= '9'; ++digit)
+            if (can_read(*todo.back().matcher, {&digit, 1})) return true;
+        return false;
+    };
+    begin(*position.matcher, item);
     while (!todo.empty()) {
         const Beginning at = std::move(todo.back());
         todo.pop_back();
+        if (at.item.decoder.ends_with_its_text() && can_read(*at.matcher, kSpelledEnd) && !values->contains(at.item.ended_value()))
+            return true;
         for (int i = 0; i < kFirstSymbolByte; ++i) {
             const auto byte = static_cast<std::uint8_t>((i + 0x20) % kFirstSymbolByte);  // blanks and letters first
-            if (!can_read(*at.matcher, {&byte, 1})) continue;
-            Beginning next{nullptr, at.item};
-            next.item.read({&byte, 1});
-            const auto range = values->beginning(next.item.value);
+            if (!at.matcher->accept_bytes({&byte, 1})) continue;
+            UniqueState next = at.item;
+            next.read({&byte, 1});
+            const auto range = values->beginning(next.value);
             if (range.empty()) return true;
-            if (next.item.decoder.has_ended()) {
-                if (!values->has_end(range, next.item.value.size())) return true;
+            if (next.decoder.has_ended()) {
+                if (!values->has_end(range, next.value.size())) return true;
+                at.matcher->rollback(1);
                 continue;
             }
-            if (!seen.emplace(next.item.value, next.item.decoder).second) continue;
-            if (seen.size() > kMaxBeginnings) throw LimitExceeded("beginnings of items that must differ", kMaxBeginnings);
-            next.matcher = std::make_unique<Matcher>(*at.matcher);
-            next.matcher->accept_bytes({&byte, 1});
-            todo.push_back(std::move(next));
+            if (begin(*at.matcher, std::move(next))) return true;
+            at.matcher->rollback(1);
         }
     }
     return false;

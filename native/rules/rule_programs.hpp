@@ -56,7 +56,7 @@ struct FreeOrderRules {
 };
 
 // Rules of an array whose items must differ (rules/unique_rules.hpp). `array` and `item` are references to the rules of their texts and
-// nothing else, and the item's texts are JSON strings.
+// nothing else, and the item's texts are scalars of JSON.
 struct UniqueRules {
     Rule array, array_text, item, item_text;
     Word runs_out_at;  // of how many characters a beginning of an item may be to have few ends; -1: each has many

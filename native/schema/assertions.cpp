@@ -22,9 +22,9 @@ using JsonKind = JsonDocument::Kind;
 constexpr std::int64_t kMaxUnique = limit("schema_unique_values");  // values of which each may come once
 
 constexpr const char* kItemsUntold =
-    "what came already can only be told where items are of an `enum`, a constant, booleans or few integers, or strings in JSON "
-    "from "
-    "which no text is excluded";
+    "psc can tell which items came already only where they are strings, numbers, booleans and null, or of an `enum` or constants, "
+    "in "
+    "JSON from which no text is excluded";
 
 constexpr Word kManyCopies = 500;  // of a class that a pattern counts: they are a length beside `^.*$`
 

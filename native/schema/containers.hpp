@@ -155,6 +155,7 @@ private:
     // Items that differ, see native/schema/unique_items.cpp.
     bool can_be_unique(const Atoms& atoms);
     std::string refusal_of_unique(const Atoms& atoms);
+    Word n_scalars(Predicate item);
     Word runs_out_at(const StringSet& set);
     TextAutomaton written_texts(const StringSet& set) const;
     Rule unique_item(Predicate item);

@@ -149,7 +149,7 @@ private:
     std::map<std::pair<Language, Language>, Rule> name_rules_;
     std::map<std::pair<Mark, Word>, Rule> marks_;
     std::vector<UniqueRules> unique_;
-    std::map<StringSet, UniqueRules> unique_items_;  // without the array's rules
+    std::map<Word, UniqueRules> unique_items_;  // by the rules of their texts, without the array's rules
     std::string location_;                           // of the value being written
 };
 

@@ -1,6 +1,7 @@
-// Arrays of strings that must differ, of which rules say all but that; the matcher knows which came (rules/unique_rules.hpp).
+// Arrays of strings, numbers, true, false and null that must differ, of which rules say all but that; the matcher knows which came
+// (rules/unique_rules.hpp).
 //
-// Rules must not lead to where no item is left. So where the strings are few, an array has no more items than there are of them, and
+// Rules must not lead to where no item is left. So where the values are few, an array has no more items than there are of them, and
 // where they are many there are always more than an array may have.
 //
 // Cost: of strings that are finitely many, their lengths times the arcs of their automaton, until enough are counted.
@@ -9,6 +10,9 @@
 
 #include "base/cancellation.hpp"
 #include "base/limits.hpp"
+#include "json/digit_loops.hpp"
+#include "json/numbers.hpp"
+#include "patterns/ecma_pattern.hpp"
 #include "schema/containers.hpp"
 
 namespace psc {
@@ -20,8 +24,9 @@ using PredicateKind = PredicateGraph::Kind;
 constexpr std::string_view kOtherItems = "?";
 constexpr Word kMaxUniqueItems = limit("unique_items"), kMany = 2 * kMaxUniqueItems;  // and a token's own
 
-// How many texts an automaton without endlessly many has, at most kMany.
+// How many texts of such lengths an automaton has, at most kMany. `most`: -1 for any.
 Word n_texts(const TextAutomaton& texts, std::int64_t least, std::int64_t most) {
+    if (most < 0 && lengths_of(texts).most[0] < 0) return kMany;
     std::vector<std::int64_t> at(static_cast<std::size_t>(texts.size())), next;
     at[0] = 1;
     std::int64_t total = 0;
@@ -97,18 +102,34 @@ std::string SchemaRules::Items::refusal_of_unique(const Atoms& atoms) {
     const Word last = most_ < 0 ? apart_ : std::min(apart_, most_ - 1);
     for (Word i = 0; i <= last; ++i) {
         const Predicate item = rules_.values_.item_value(atoms, i);
-        for (TypeSet type : {json_types::null, json_types::falsehood, json_types::truth, json_types::number, json_types::array,
-                             json_types::object})
+        for (TypeSet type : {json_types::array, json_types::object})
             if (rules_.values_.restricted(item, type) != graph.never()) return std::string(kOtherItems);
-        const StringSet set = rules_.values_.strings(item);
-        const TextAutomaton texts = written_texts(set);
-        if (set.most < 0 && lengths_of(texts).most[0] < 0) continue;
-        const Word n = n_texts(texts, set.least, set.most);
+        const Word n = n_scalars(item);
         if (n == kMany) continue;
+        if (rules_.values_.numbers(item) == SchemaValues::kAllNumbers)
+            return "of numbers of so few digits psc cannot tell which came already";
         if (apart_ > 0) return "of items that are different and have few values psc cannot tell which came already";
         most_ = most_ < 0 ? n : std::min(most_, n);
     }
     return {};
+}
+
+// How many values that are no array and no object an item has, at most kMany; of numbers, those that are written without power.
+Word SchemaRules::Items::n_scalars(Predicate item) {
+    Word n = 0;
+    for (TypeSet type : {json_types::null, json_types::falsehood, json_types::truth})
+        n += rules_.values_.restricted(item, type) != rules_.graph_.never();
+    if (const StringSet set = rules_.values_.strings(item); set.language != LanguageTable::kNone) {
+        n += n_texts(written_texts(set), set.least, set.most);
+    }
+    if (const Language language = rules_.values_.numbers(item); language != LanguageTable::kNone) {
+        const bool all = language == SchemaValues::kAllNumbers;
+        const TextAutomaton texts = all ? plain_numbers() : rules_.shortened_numbers(language);
+        const TextAutomaton each = difference(pattern_automaton(U"^-?(?:0|[1-9][0-9]*)(?:\\.[0-9]*[1-9])?$"), of_texts({U"-0"}));
+        const Word most = rules_.layout_.max_digits;
+        n += n_texts(intersection(all && most >= 0 ? with_digits(texts, most) : texts, each), 0, -1);
+    }
+    return std::min(n, kMany);
 }
 
 // The texts of strings as SchemaRules::strings() writes them, but for their lengths.
@@ -136,14 +157,18 @@ Word SchemaRules::Items::runs_out_at(const StringSet& set) {
 }
 
 Rule SchemaRules::Items::unique_item(Predicate item) {
+    const auto is_never = [&](TypeSet type) { return rules_.values_.restricted(item, type) == rules_.graph_.never(); };
+    const bool of_strings = is_never(json_types::number) && is_never(json_types::null) && is_never(json_types::falsehood) &&
+                            is_never(json_types::truth);
     const StringSet set = rules_.values_.strings(item);
-    const auto [entry, is_new] = rules_.unique_items_.try_emplace(set);
+    const Rule text = of_strings ? rules_.strings(set) : rules_.value(item, 0);
+    const auto [entry, is_new] = rules_.unique_items_.try_emplace(text.v);
     UniqueRules& unique = entry->second;
     if (is_new) {
         unique.item = rules_.fresh(prefix_ + " different item");
-        unique.item_text = rules_.strings(set);
-        rules_.add_row(unique.item, {unique.item_text});
-        unique.runs_out_at = runs_out_at(set);
+        unique.item_text = text;
+        rules_.add_row(unique.item, {text});
+        unique.runs_out_at = set.language == LanguageTable::kNone ? -1 : runs_out_at(set);
     }
     unique.array = *array_;
     unique.array_text = rule_;

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
+from tests.support.json_schema.scalar_oracle import Scalars
+
 _SHORT = {'"': b'\\"', "\\": b"\\\\", "/": b"\\/", "\b": b"\\b", "\f": b"\\f", "\n": b"\\n", "\r": b"\\r", "\t": b"\\t"}
 _SPACE = b" \t\n\r"
 
@@ -50,7 +52,7 @@ class Strings:
 class Array:
     """An array whose items differ."""
 
-    strings: Strings
+    strings: Strings | Scalars
     least: int = 0
     most: int | None = None
 
@@ -157,7 +159,7 @@ def _read_places(places: list[Form | bytes], text: bytes, ends: set[int]) -> tup
 
 
 def _read_array(form: Array, text: bytes, at: int) -> tuple[set[int], bool]:
-    strings, came = form.strings, set[str]()
+    strings, came = form.strings, set[Any]()
 
     def can_have(more: int) -> bool:
         """Whether so many items can come, and then as many as must."""
@@ -188,6 +190,17 @@ def _read_array(form: Array, text: bytes, at: int) -> tuple[set[int], bool]:
                 at += 1
             if at == len(text):
                 return set(), can_have(1)
+        if isinstance(strings, Scalars):
+            end = strings.end(text, at)
+            if end is None:
+                return set(), can_have(1) and strings.can_become_another(text[at:], came)
+            scalar = strings.value(text[at:end])
+            if scalar is None or scalar in came or not can_have(1):
+                return set(), False
+            came.add(scalar)
+            after_item = True
+            at = end
+            continue
         if text[at] != ord('"') or not can_have(1):
             return set(), False
         value, rest, end = _decoded(strings, text, at + 1)
