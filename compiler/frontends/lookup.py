@@ -114,7 +114,8 @@ def find_grammar(spec: str | Path) -> GrammarFile:
     if _is_there(path) and path.is_dir():
         raise GrammarError(f"{spec}: is a folder; {_what_there_is()}")
     if not _is_there(path):
-        close = similar(str(spec), [*bundled_names(), *_files_beside(path)])
+        # Names of files are compared without their folder, which may be longer than any word that is looked for.
+        close = similar(str(spec), bundled_names()) or [str(path.with_name(n)) for n in similar(path.name, _files_beside(path))]
         hint = f" Did you mean {close[0]!r}?" if close else ""
         raise GrammarError(f"{shortened(str(spec))}: no such file, nor a bundled grammar ({', '.join(bundled_names())}).{hint}")
     return GrammarFile(str(spec), path, bundled=False, language=_language(path))
@@ -153,9 +154,9 @@ def _language(path: Path) -> str:
 
 
 def _files_beside(path: Path) -> list[str]:
-    """The grammars in the folder of a file that is not there, called as it was."""
+    """The names of the grammars in the folder of a file that is not there."""
     try:
-        return [str(path.with_name(p.name)) for p in path.parent.iterdir() if front_end_of(p.suffix) is not None]
+        return [p.name for p in path.parent.iterdir() if front_end_of(p.suffix) is not None]
     except OSError:
         return []
 
