@@ -1,8 +1,9 @@
 """Records that check their fields when they are made, by their annotations; made of dictionaries and JSON, and dumped to them.
 
 They behave as pydantic's models do where programs that were written for those look: keyword arguments only, dictionaries in the
-place of records, unknown keys ignored, fields that can be set later (and are not checked then), ``model_validate``, ``model_dump``
-and their JSON forms. A value is taken as it is or refused; texts are not read as numbers.
+place of records, unknown keys ignored, fields that can be set later (and are not checked then), ``model_validate``,
+``model_dump`` and their JSON forms. A warning names an ignored key that is like a field. A value is taken as it is or refused;
+texts are not read as numbers.
 
 One :class:`Reading` reads all of them. It makes a record before it fills it, and fills records from a list, so nesting costs no
 stack. A kind of documents that asks for more than the annotations say, or has other words for it, has a subclass.
@@ -13,6 +14,7 @@ Cost: linear in what is given; about a microsecond a field.
 from __future__ import annotations
 
 import json
+import logging
 import types
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, fields
@@ -21,6 +23,11 @@ from typing import Annotated, Any, ClassVar, Final, Literal, Self, TypeVar, Unio
 from psc._core import stop_if_cancelled
 from psc.errors import InvalidJSONError, InvalidStructuralTagError
 from psc.support.limits import limit
+from psc.support.readable import shortened
+from psc.support.similar import similar
+from psc.support.warning import warn
+
+_log = logging.getLogger("psc.compiler")
 
 _T = TypeVar("_T")
 _Record = TypeVar("_Record", bound="CheckedRecord")
@@ -154,6 +161,12 @@ class Reading:
                 value = default() if callable(default) else default
             setattr(record, name, value)
         self._open[n_open:] = reversed(self._open[n_open:])
+        known = _keys_of(type(record))
+        for name in given:
+            meant = () if name in known or not isinstance(name, str) else similar(name, known - given.keys())
+            if meant:
+                ignored = f"{shortened(prefix)}{shortened(name)}"
+                warn(_log, f"{ignored}: there is no such field, so it is ignored; did you mean {meant[0]!r}?")
 
     def choose(self, cls: type[_Record], given: Mapping[str, Any], path: str) -> tuple[type[_Record], Mapping[str, Any]]:
         """The class of the record that members describe, and the members that fill it."""
@@ -193,6 +206,7 @@ class _Kind:
 _Field = tuple[str, str, Any, _Kind]
 """The attribute, the key it is given by, its default (a function for lists), its kind."""
 _fields: dict[type, list[_Field]] = {}
+_keys: dict[type, frozenset[str]] = {}
 
 
 def fields_of(cls: type[CheckedRecord]) -> list[_Field]:
@@ -209,6 +223,13 @@ def fields_of(cls: type[CheckedRecord]) -> list[_Field]:
             for field in fields(cls)  # type: ignore[arg-type]
         ]
     return _fields[cls]
+
+
+def _keys_of(cls: type[CheckedRecord]) -> frozenset[str]:
+    """By which the fields of a class may be given."""
+    if cls not in _keys:
+        _keys[cls] = frozenset([part for name, key, *_ in fields_of(cls) for part in (name, key)])
+    return _keys[cls]
 
 
 _PLAIN = {str: "a text", int: "a whole number", bool: "true or false", type(None): "null", type: "a class"}

@@ -7,6 +7,7 @@ import html
 import json
 import pickle
 import re
+from typing import Any
 
 import pytest
 from tool_calls.transcripts import TRANSCRIPTS
@@ -163,3 +164,28 @@ def test_messages_do_not_repeat_long_names():
         with pytest.raises(psc.InvalidStructuralTagError) as e:
             psc.get_model_structural_tag("harmony", **arguments)
         assert len(str(e.value)) < 400
+
+
+@pytest.mark.parametrize(
+    ("work", "said"),
+    [
+        (
+            lambda: psc.normalize_tool_choice([{"type": "function", "function": {"name": "n", "paramters": {}}}]),
+            r"tools\[0\]\.function\.paramters: there is no such field, so it is ignored; did you mean 'parameters'",
+        ),
+        (
+            lambda: psc.Grammar.from_structural_tag(
+                {"type": "structural_tag", "format": {"type": "any_text", "exclude": ["bad"]}}
+            ).to_cfg(),
+            r"format\.exclude: .* did you mean 'excludes'",
+        ),
+    ],
+)
+def test_a_misspelt_field_is_a_warning(work: Any, said: str, caplog: pytest.LogCaptureFixture) -> None:
+    work()
+    assert re.search(said, caplog.text)
+
+
+def test_other_fields_are_no_warning(caplog: pytest.LogCaptureFixture) -> None:
+    psc.normalize_tool_choice([{"type": "function", "function": {"name": "n", "cache_control": 1, "parameters": {}}}])
+    assert not caplog.text
