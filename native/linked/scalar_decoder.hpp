@@ -30,6 +30,10 @@ public:
     // Whether the byte is certainly neither of the value nor behind it.
     bool is_other(std::uint8_t byte) const;
     bool ends_with_its_text() const { return state_ == State::number || state_ == State::word; }
+    // Whether the byte is a character of a string, and a unit.
+    bool takes_as_it_is(std::uint8_t byte) const {
+        return state_ == State::inside && left_ == 0 && byte < 0x80 && byte != '"' && byte != '\\';
+    }
     // Appends the units that the end of the value completes.
     void end(Units& units) const;
     static bool begins_with(std::uint8_t byte);

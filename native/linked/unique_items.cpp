@@ -73,20 +73,9 @@ RepeatingTokens::RepeatingTokens(const VocabularyIndex& index, bool only_strings
     }
 }
 
-// Where a token's bytes lead: between items, or in one.
-struct UniqueWalk::Place {
-    bool in_item;
-    ScalarDecoder decoder;
-    UniqueValues::Range range;  // of the values that begin like the item
-    std::size_t depth;          // units of it
-};
-
 UniqueWalk::UniqueWalk(const VocabularyIndex& index, const UniqueValues* values, const UniqueState* item, Word runs_out_at)
-    : index_(index), values_(values), item_(item), runs_out_at_(static_cast<std::size_t>(runs_out_at)) {}
-
-UniqueWalk::Place UniqueWalk::first() const {
-    if (!item_) return {false, {}, {}, 0};
-    return {true, item_->decoder, values_ ? values_->beginning(item_->value) : UniqueValues::Range{}, item_->value.size()};
+    : index_(index), values_(values), item_(item), runs_out_at_(static_cast<std::size_t>(runs_out_at)) {
+    if (item) first_ = {true, item->decoder, values ? values->beginning(item->value) : UniqueValues::Range{}, item->value.size()};
 }
 
 void UniqueWalk::narrow(Place& place, std::u16string_view units) const {
@@ -116,16 +105,22 @@ UniqueWalk::Outcome UniqueWalk::step(Place& place, std::uint8_t byte) const {
 
 void UniqueWalk::add_tokens(std::vector<TokenId>& out) const {
     if (!values_) return;
-    const Place first = this->first();
-    if (first.in_item && first.range.empty()) return;
+    if (first_.in_item && first_.range.empty()) return;
     std::vector<Place> path;
     const auto add = [&](Word from, Word to) {
         for (Word i = from; i < to; ++i) out.push_back(index_.token_at(i));
     };
     for (VocabularyNode n{0}; n < index_.end();) {
         const auto& node = index_[n];
-        path.resize(node.depth - std::size_t{1}, first);
-        Place place = path.empty() ? first : path.back();
+        path.resize(node.depth - std::size_t{1}, first_);
+        const Place& before = path.empty() ? first_ : path.back();
+        // Most bytes are characters with which no value goes on.
+        if (before.in_item && before.decoder.takes_as_it_is(node.byte) &&
+            values_->narrowed(before.range, before.depth, node.byte).empty()) {
+            n = node.end;
+            continue;
+        }
+        Place place = before;
         const Outcome outcome = step(place, node.byte);
         if (outcome == Outcome::hit) add(node.first_token, index_.tokens_begin(node.end));
         if (outcome != Outcome::on) {
@@ -133,45 +128,39 @@ void UniqueWalk::add_tokens(std::vector<TokenId>& out) const {
             continue;
         }
         if (place.in_item && may_run_out(place.decoder, place.depth)) add(node.first_token, index_.own_tokens_end(n));
-        path.push_back(place);
+        path.push_back(std::move(place));
         ++n.v;
     }
 }
 
 bool UniqueWalk::may_repeat(std::span<const std::uint8_t> token) const {
-    Place place = first();
-    UniqueValues::Value value;  // as far as it was read of the item
-    if (item_) value = item_->value;
+    bool in_item = first_.in_item;
+    ScalarDecoder decoder = first_.decoder;
+    UniqueValues::Value value;  // as far as it was read of the item, by the token
     std::vector<UniqueValues::Value> own;
-    const auto is_there = [&] {
-        return (values_ && values_->has_end(place.range, place.depth)) || std::find(own.begin(), own.end(), value) != own.end();
-    };
-    const auto go_on = [&](const auto& read) {
-        const std::size_t n = value.size();
-        read(value);
-        if (place.range.empty())
-            place.depth = value.size();
-        else
-            narrow(place, std::u16string_view(value).substr(n));
+    const auto is_there = [&](const UniqueValues::Value& whole) {
+        return (values_ && values_->contains(whole)) || std::find(own.begin(), own.end(), whole) != own.end();
     };
     for (std::uint8_t byte : token) {
-        if (place.in_item && (place.decoder.has_ended() || place.decoder.ends_before(byte))) {
-            go_on([&](auto& units) { place.decoder.end(units); });
-            if (is_there()) return true;
+        if (in_item && (decoder.has_ended() || decoder.ends_before(byte))) {
+            decoder.end(value);
+            if (item_ && own.empty()) value.insert(0, item_->value);
+            if (is_there(value)) return true;
             own.push_back(std::exchange(value, {}));
-            place.in_item = false;
+            in_item = false;
         }
-        if (!place.in_item) {
+        if (!in_item) {
             if (!ScalarDecoder::begins_with(byte)) continue;
-            place = {true, {}, values_ ? values_->all() : UniqueValues::Range{}, 0};
+            decoder = {};
+            in_item = true;
         }
-        go_on([&](auto& units) { place.decoder.read(byte, units); });
+        decoder.read(byte, value);
     }
     // add_tokens() has the tokens that end no item.
-    if (!place.in_item || own.empty()) return false;
-    if (place.decoder.has_ended()) return is_there();
-    return may_run_out(place.decoder, place.depth) &&
-           (!place.range.empty() ||
+    if (!in_item || own.empty()) return false;
+    if (decoder.has_ended()) return is_there(value);
+    return may_run_out(decoder, value.size()) &&
+           ((values_ && !values_->beginning(value).empty()) ||
             std::any_of(own.begin(), own.end(), [&](const auto& other) { return other.starts_with(value); }));
 }
 

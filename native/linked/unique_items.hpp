@@ -96,19 +96,25 @@ public:
     bool may_repeat(std::span<const std::uint8_t> token) const;
 
 private:
-    struct Place;
+    // Where a token's bytes lead: between items, or in one.
+    struct Place {
+        bool in_item = false;
+        ScalarDecoder decoder;
+        UniqueValues::Range range{};  // of the values that begin like the item
+        std::size_t depth = 0;        // units of it
+    };
     enum class Outcome { off, on, hit };
     // Whether the item may be one of those that have few ends.
     bool may_run_out(const ScalarDecoder& decoder, std::size_t n_units) const {
         return !decoder.is_string() || decoder.characters(n_units) >= runs_out_at_;
     }
     Outcome step(Place& place, std::uint8_t byte) const;
-    Place first() const;
     void narrow(Place& place, std::u16string_view units) const;
 
     const VocabularyIndex& index_;
     const UniqueValues* values_;
     const UniqueState* item_;
+    Place first_;  // what tokens begin at
     std::size_t runs_out_at_;
 };
 

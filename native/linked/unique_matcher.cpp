@@ -161,15 +161,15 @@ LinkedMachine::LinkedRow LinkedMatcher::unique_row(Position& position) {
     }
     const VocabularyIndex& index = linked().tokens();
     const UniqueWalk walk(index, values, item, linked().runs_out_at(position.part));
+    auto words = std::make_unique_for_overwrite<std::uint32_t[]>(base_->n_words());
+    cache_->rows.copy(shared.row, words.get());
+    const auto allowed = [&](TokenId token) { return (words[token.index() >> 5] >> (token.index() & 31) & 1) != 0; };
     std::vector<TokenId> tokens;
     walk.add_tokens(tokens);
     for (TokenId token : linked().repeating_tokens().tokens())
-        if (cache_->rows.allowed(shared.row, token) && walk.may_repeat(base_->vocabulary().text(token))) tokens.push_back(token);
-    std::erase_if(tokens,
-                  [&](TokenId token) { return !cache_->rows.allowed(shared.row, token) || can_read_token(position, token); });
+        if (allowed(token) && walk.may_repeat(base_->vocabulary().text(token))) tokens.push_back(token);
+    std::erase_if(tokens, [&](TokenId token) { return !allowed(token) || can_read_token(position, token); });
     if (tokens.empty()) return shared;
-    auto words = std::make_unique_for_overwrite<std::uint32_t[]>(base_->n_words());
-    cache_->rows.copy(shared.row, words.get());
     for (TokenId token : tokens) words[token.index() >> 5] &= ~(1u << (token.index() & 31));
     const MaskRow inner = position.matcher->mask_row();
     return linked().add(*cache_, position.matcher->shared_cache(), {position.part, inner, kOfOnePosition}, words, shared);
