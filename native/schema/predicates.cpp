@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kMaxCombined = limit("schema_text_words");
 // Parts of all combinations that are asked for: 30 ns and at most 4 bytes each.
-constexpr std::size_t kMaxWords = 250 * limit("schema_case_steps");
+constexpr std::size_t kMaxWords = 150 * limit("schema_case_steps");
 
 }  // namespace
 

@@ -109,6 +109,6 @@ def test_sets_of_strings_that_grow_with_the_square_of_the_branches(any_order: bo
 
 def test_branches_that_nothing_tells_apart_reach_the_limit() -> None:
     branches = [{**_branch(i, {"const": f"v{i}"}), "required": []} for i in range(N)]
-    with pytest.raises(psc.ResourceLimitError, match=r"takes more than 50,000,000 steps to tell apart, the limit") as caught:
+    with pytest.raises(psc.ResourceLimitError, match=r"takes more than 30,000,000 steps to tell apart, the limit") as caught:
         compiled(_with(branches))
     assert caught.value.pointer == "#"
