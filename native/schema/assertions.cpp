@@ -162,7 +162,7 @@ void SchemaReader::read_members(Context& context) {
         say(graph_.every_member(complement(listed), child(context, value)));
     if (const JsonNode value = get(context, Keyword::property_names);
         value != JsonDocument::kNone && context.draft >= Draft::draft6) {
-        const auto [language, is_matched] = names_of_(apart(context, value));
+        const auto [language, is_matched] = names_of_(schema(value, context.scope, Mode::name));
         if (is_matched) matched_names_.insert(language);
         if (language != LanguageTable::kAny) say(graph_.every_member({true, {}, {language}}, graph_.never()));
     }

@@ -95,9 +95,11 @@ Predicate SchemaReader::read(const Schema& schema) {
         check_keywords(context);
         for (const auto& [name, value] : members)
             if (const Keyword keyword = keyword_of(name); keyword != Keyword::unknown) read_keyword(context, keyword, value);
-        read_numbers(context);
-        read_members(context);
-        read_items(context);
+        if (context.mode != Mode::name) {
+            read_numbers(context);
+            read_members(context);
+            read_items(context);
+        }
         read_condition(context);
     }
     if (context.mode == Mode::value) context.parts.push_back(unevaluated(context, graph_.never(), true, Keyword::unknown));
@@ -147,13 +149,13 @@ void SchemaReader::read_keyword(Context& context, Keyword keyword, JsonNode valu
         case Keyword::format:
             return read_texts(context, keyword, value);
         case Keyword::unique_items:
-            if (document_.truth(value)) read_unique(context);
+            if (document_.truth(value) && context.mode != Mode::name) read_unique(context);
             return;
         case Keyword::dependencies:
-            return read_dependencies(context, keyword, value);
         case Keyword::dependent_required:
         case Keyword::dependent_schemas:
-            if (context.draft >= Draft::draft2019) read_dependencies(context, keyword, value);
+            if (context.mode != Mode::name && (keyword == Keyword::dependencies || context.draft >= Draft::draft2019))
+                read_dependencies(context, keyword, value);
             return;
         default:
             return;
@@ -223,7 +225,7 @@ void SchemaReader::read_condition(Context& context) {
 Predicate SchemaReader::referred(const Context& context, Keyword keyword, JsonNode value) {
     if (!document_.is(value, JsonKind::string)) fail(context, keyword, "must be a string");
     const auto [target, scope] = target_of(context, keyword, value);
-    return schema(target, scope, context.mode == Mode::open ? Mode::open : Mode::inside);
+    return schema(target, scope, in_place(context.mode));
 }
 
 std::pair<JsonNode, Word> SchemaReader::target_of(const Context& context, Keyword keyword, JsonNode value) {
@@ -347,7 +349,8 @@ Predicate SchemaReader::unenforced(const Context& context, Keyword keyword, cons
 }
 
 void SchemaReader::warn(const Context& context, Keyword keyword, const std::string& what) {
-    warnings_.push_back(elided(resources_.pointer(context.node)) + ", " + std::string(text_of(keyword)) + ": " + what);
+    std::string text = elided(resources_.pointer(context.node)) + ", " + std::string(text_of(keyword)) + ": " + what;
+    if (std::find(warnings_.begin(), warnings_.end(), text) == warnings_.end()) warnings_.push_back(std::move(text));
 }
 
 void SchemaReader::fail(const Context& context, Keyword keyword, const std::string& why) const {

@@ -71,7 +71,8 @@ public:
     TextTable& texts() const { return document_.texts(); }
 
 private:
-    enum class Mode : Word { open, inside, value };  // nothing is closed; closed with what it is a part of; closed by itself
+    // Nothing is closed; closed with what it is a part of; closed by itself; of a member's name, which is a string and not closed.
+    enum class Mode : Word { open, inside, value, name };
     struct Schema {
         JsonNode node;
         Word scope;
@@ -91,10 +92,11 @@ private:
     Predicate child(const Context& context, JsonNode node) {
         return schema(node, context.scope, context.mode == Mode::open ? Mode::open : Mode::value);
     }
-    Predicate in_place(const Context& context, JsonNode node) {
-        return schema(node, context.scope, context.mode == Mode::open ? Mode::open : Mode::inside);
+    Predicate in_place(const Context& context, JsonNode node) { return schema(node, context.scope, in_place(context.mode)); }
+    static Mode in_place(Mode mode) { return mode == Mode::value ? Mode::inside : mode; }
+    Predicate apart(const Context& context, JsonNode node) {
+        return schema(node, context.scope, context.mode == Mode::name ? Mode::name : Mode::open);
     }
-    Predicate apart(const Context& context, JsonNode node) { return schema(node, context.scope, Mode::open); }
     Word entered(Word scope, JsonNode node);
 
     Predicate read(const Schema& schema);

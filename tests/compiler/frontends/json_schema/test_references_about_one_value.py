@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
+import jsonschema
 import pytest
 from json_schema.bytewise import accepts, compiled
 
@@ -67,12 +69,34 @@ def test_an_alternative_that_is_the_schema_itself_adds_nothing(schema: dict[str,
         _named(v={"allOf": [_SELF, {"type": "string"}]}),
         _named(v={"not": _SELF}),
         _named(v={"anyOf": [{"$ref": "#/$defs/w"}, {"type": "null"}]}, w={"allOf": [{"$ref": "#/$defs/w"}, {"type": "string"}]}),
-        _named(v={"type": "object", "propertyNames": {"anyOf": [_SELF, {"minLength": 2}]}}),
+        {"propertyNames": {"$ref": "#/$defs/v"}, "$defs": {"v": {"allOf": [_SELF, {"minLength": 1}]}}},
     ],
 )
 def test_without_an_alternative_it_is_an_error(schema: dict[str, Any]) -> None:
     with pytest.raises(psc.GrammarError, match="it refers to itself, about the same value"):
         compiled(schema)
+
+
+@pytest.mark.parametrize(
+    ("schema", "texts", "others"),
+    [
+        ({"propertyNames": {"$ref": "#"}, "minLength": 1}, ['{"a": {"": 1}}', '"a"', "{}"], ['{"": 1}', '""']),
+        (_named(v={"type": "object", "propertyNames": {"anyOf": [_SELF, {"minLength": 2}]}}), ['{"ab": 1}'], ['{"a": 1}', '"ab"']),
+        (_named(v={"propertyNames": {"not": _SELF}, "minLength": 1}), ['{"": 1}', "{}", '"a"'], ['{"a": 1}', '""']),
+        (
+            _named(v={"propertyNames": {"$ref": "#/$defs/w"}}, w={"allOf": [{"maxLength": 1}, {"propertyNames": _SELF}]}),
+            ['{"a": {"bb": 1}}', '"aa"'],
+            ['{"aa": 1}'],
+        ),
+    ],
+)
+@pytest.mark.parametrize("strict", [True, False])
+def test_a_name_is_another_value_than_the_object(schema: dict[str, Any], texts: list[str], others: list[str], strict: bool) -> None:
+    validator = jsonschema.Draft202012Validator(schema)
+    assert [validator.is_valid(json.loads(text)) for text in [*texts, *others]] == [True] * len(texts) + [False] * len(others)
+    grammar = compiled(schema, strict_mode=strict)
+    assert [text for text in texts if not accepts(grammar, text)] == []
+    assert [text for text in others if accepts(grammar, text)] == []
 
 
 def test_shared_references_are_looked_at_once() -> None:
