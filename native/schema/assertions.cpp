@@ -162,7 +162,13 @@ void SchemaReader::read_members(Context& context) {
         say(graph_.every_member(complement(listed), child(context, value)));
     if (const JsonNode value = get(context, Keyword::property_names);
         value != JsonDocument::kNone && context.draft >= Draft::draft6) {
-        const auto [language, is_matched] = names_of_(schema(value, context.scope, Mode::name));
+        const auto [language, is_matched] = [&] {
+            try {
+                return names_of_(schema(value, context.scope, Mode::name));
+            } catch (const LimitExceeded& e) {
+                throw located(e, resources_.pointer(value));
+            }
+        }();
         if (is_matched) matched_names_.insert(language);
         if (language != LanguageTable::kAny) say(graph_.every_member({true, {}, {language}}, graph_.never()));
     }

@@ -250,10 +250,12 @@ void SchemaRules::write_value(Rule rule, Predicate p, Word depth) {
         rule_words::text(option, spelling);
         add(rule, option);
     };
-    const StringSet set = values_.strings(p);
-    if (set.language != LanguageTable::kNone) {
-        const auto [free, matched] = layout_.excludes.empty() ? SchemaValues::Origins{} : values_.by_origin(p);
-        add_row(rule, {layout_.excludes.empty() ? strings(set) : names(free, matched)});
+    const auto sets = values_.string_sets(p);
+    if (layout_.excludes.empty()) {
+        for (const StringSet& set : sets) add_row(rule, {strings(set)});
+    } else if (!sets.empty()) {
+        const auto [free, matched] = values_.by_origin(p);
+        add_row(rule, {names(free, matched)});
     }
     if (const Language language = values_.numbers(p); language != LanguageTable::kNone) add_row(rule, {numbers(language)});
     for (const Atoms& atoms : values_.cases(p, json_types::object)) add_row(rule, {object(atoms, depth)});

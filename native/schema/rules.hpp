@@ -150,7 +150,7 @@ private:
     std::map<std::pair<Mark, Word>, Rule> marks_;
     std::vector<UniqueRules> unique_;
     std::map<Word, UniqueRules> unique_items_;  // by the rules of their texts, without the array's rules
-    std::string location_;                           // of the value being written
+    std::string location_;                      // of the value being written
 };
 
 // Pieces of rule programs.

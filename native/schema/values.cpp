@@ -141,9 +141,22 @@ Predicate SchemaValues::meaning(Predicate p, TypeSet type) {
     return result;
 }
 
-StringSet SchemaValues::strings(Predicate p) {
-    const StringSet set = strings_of(restricted(p, json_types::string));
-    // Perhaps no string of the language has such a length.
+StringSet SchemaValues::strings(Predicate p) { return with_strings(strings_of(restricted(p, json_types::string))); }
+
+std::vector<StringSet> SchemaValues::string_sets(Predicate p) {
+    const Predicate said = restricted(p, json_types::string);
+    std::vector<StringSet> out;
+    try {
+        out.push_back(with_strings(strings_of(said)));
+    } catch (const LimitExceeded&) {
+        for (const StringSet& set : sets_of(said)) out.push_back(with_strings(set));
+    }
+    std::erase_if(out, [](const StringSet& set) { return set.language == LanguageTable::kNone; });
+    return out;
+}
+
+// The set, or no strings if none of its language has such a length.
+StringSet SchemaValues::with_strings(const StringSet& set) {
     if (set.language == LanguageTable::kAny || set.language == LanguageTable::kNone || (set.least == 0 && set.most < 0)) return set;
     const auto [entry, is_new] = has_strings_.try_emplace(set);
     if (is_new) entry->second = has_length(languages_[set.language], set.least, set.most);
@@ -184,6 +197,63 @@ StringSet SchemaValues::strings_of(Predicate p) {
     return all;
 }
 
+std::vector<StringSet> SchemaValues::sets_of(Predicate p) {
+    if (graph_.kind(p) != PredicateKind::both && graph_.kind(p) != PredicateKind::either) return {strings_of(p)};
+    const std::vector<Predicate> parts(graph_.parts(p).begin(), graph_.parts(p).end());
+    std::vector<StringSet> all;
+    if (graph_.kind(p) == PredicateKind::either) {
+        for (Predicate part : parts)
+            for (const StringSet& set : sets_of(part)) add_apart(set, all);
+        return all;
+    }
+    all.push_back({LanguageTable::kAny, 0, -1});
+    for (Predicate part : parts) {
+        std::vector<StringSet> next;
+        for (const StringSet& one : sets_of(part))
+            for (const StringSet& set : all) {
+                const std::int64_t most = set.most < 0 ? one.most : one.most < 0 ? set.most : std::min(set.most, one.most);
+                add_apart({languages_.both(set.language, one.language), std::max(set.least, one.least), most}, next);
+            }
+        all = std::move(next);
+    }
+    return all;
+}
+
+// Adds what of a set is in none of the others. What has no length, or can have it as states, is one of them.
+void SchemaValues::add_apart(const StringSet& set, std::vector<StringSet>& to) {
+    std::vector<StringSet> left{set}, next;
+    const auto keep = [&](Language language, std::int64_t least, std::int64_t most) {
+        if (language != LanguageTable::kNone && (most < 0 || least <= most)) next.push_back({language, least, most});
+    };
+    for (const StringSet& other : to) {
+        stop_if_cancelled();
+        next.clear();
+        for (const StringSet& one : left) {
+            const Language common = languages_.both(one.language, other.language);
+            keep(languages_.but(one.language, other.language), one.least, one.most);
+            if (other.least > 0) keep(common, one.least, one.most < 0 ? other.least - 1 : std::min(one.most, other.least - 1));
+            if (other.most >= 0) keep(common, std::max(one.least, other.most + 1), one.most);
+        }
+        left.swap(next);
+    }
+    for (const StringSet& one : left) {
+        if (one.language == LanguageTable::kNone || (one.most >= 0 && one.most < one.least)) continue;
+        const auto whole = small_language_of(one);
+        if (whole && is_empty(languages_[*whole])) continue;
+        const auto has_no_length = [](const StringSet& s) { return s.least == 0 && s.most < 0; };
+        const auto plain = std::find_if(to.begin(), to.end(), has_no_length);
+        if (whole && plain != to.end())
+            plain->language = languages_.either(plain->language, *whole);
+        else
+            to.push_back(whole ? StringSet{*whole, 0, -1} : one);
+        if (to.size() > kMaxCases)
+            throw LimitExceeded(
+                "strings with minLength or maxLength beside a pattern or format: what anyOf, oneOf and not say makes "
+                "more than " +
+                readable(kMaxCases) + " sets of them, the limit; choose smaller lengths");
+    }
+}
+
 SchemaValues::Origins SchemaValues::origins_of(Predicate p) {
     constexpr Language kNone = LanguageTable::kNone;
     switch (graph_.kind(p)) {
@@ -215,8 +285,14 @@ Language SchemaValues::language_of(const StringSet& set) {
     if (set.least == 0 && set.most < 0) return set.language;
     const auto cached = lengths_.find(set);
     if (cached != lengths_.end()) return cached->second;
-    TextAutomaton made = with_length(languages_[set.language], set.least, set.most);
-    return lengths_[set] = is_empty(made) ? LanguageTable::kNone : languages_.number(std::move(made));
+    try {
+        TextAutomaton made = with_length(languages_[set.language], set.least, set.most);
+        return lengths_[set] = is_empty(made) ? LanguageTable::kNone : languages_.number(std::move(made));
+    } catch (const LimitExceeded&) {
+        throw LimitExceeded((set.most < 0 ? "minLength " + readable(set.least) : "maxLength " + readable(set.most)) +
+                            " beside a pattern, a format or other strings needs more than " + readable(kMaxTextStates) +
+                            " states of an automaton, the limit; choose a smaller length, or leave it out");
+    }
 }
 
 std::optional<Language> SchemaValues::small_language_of(const StringSet& set) {
@@ -320,7 +396,7 @@ bool SchemaValues::surely_empty(Predicate p, int depth) {
         using namespace json_types;
         for (TypeSet type : {null, falsehood, truth})
             if (restricted(p, type) != graph_.never()) return false;
-        if (strings(p).language != LanguageTable::kNone || numbers(p) != LanguageTable::kNone) return false;
+        if (!string_sets(p).empty() || numbers(p) != LanguageTable::kNone) return false;
         for (TypeSet type : {array, object}) {
             const Predicate r = restricted(p, type);
             if (r == graph_.never()) continue;

@@ -41,6 +41,9 @@ public:
     // The predicate for values of one type: atoms of that type, always, or never.
     Predicate restricted(Predicate p, TypeSet type);
     StringSet strings(Predicate p);
+    // The same as sets of which no two have a string in common: one, but where that would need a state for each of many lengths.
+    // Throws LimitExceeded where that are more than kMaxCases.
+    std::vector<StringSet> string_sets(Predicate p);
     // The same as two languages: strings of a pattern or a format, and others. Only where the reader marks matched strings.
     struct Origins {
         Language free, matched;
@@ -69,6 +72,9 @@ private:
     using Atoms = std::vector<Predicate>;
 
     StringSet strings_of(Predicate restricted);
+    StringSet with_strings(const StringSet& set);
+    std::vector<StringSet> sets_of(Predicate restricted);
+    void add_apart(const StringSet& set, std::vector<StringSet>& to);
     Origins origins_of(Predicate restricted);
     Predicate restricted_parts(Predicate p, TypeSet type);
     Predicate meaning(Predicate schema, TypeSet type);

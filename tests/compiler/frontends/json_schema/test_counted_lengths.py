@@ -7,6 +7,7 @@ import random
 from functools import cache
 from typing import Any
 
+import jsonschema
 import pytest
 from json_schema.bytewise import END, accepts, compiler, vocabulary
 
@@ -220,3 +221,49 @@ def test_many_members_with_lengths() -> None:
     values = {name: "http://a.b/" + "c" * (89 + i) for i, name in enumerate(names)}
     assert accepts(grammar, json.dumps(values))
     assert not accepts(grammar, json.dumps({**values, "p19": values["p19"] + "d"}))
+
+
+_LONG: list[dict[str, Any]] = [
+    {"pattern": "^(ab|c)*$", "maxLength": 20001},
+    {"pattern": "^[^c]*$", "minLength": 3, "maxLength": 30000},
+    {"pattern": "c$", "minLength": 20001},
+    {"pattern": "^(abc)*$", "minLength": 9000, "maxLength": 20002},
+]
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"anyOf": [_LONG[0], {"const": "auto"}]},
+        {"anyOf": [_LONG[0], _LONG[1], {"enum": ["cab", "b"]}]},
+        {"oneOf": [_LONG[0], _LONG[2]]},
+        {"anyOf": [{"allOf": [_LONG[1], {"not": _LONG[0]}]}, _LONG[3]]},
+        {"not": {"anyOf": [_LONG[0], _LONG[1]]}},
+        {"allOf": [{"anyOf": [_LONG[0], {"maxLength": 3}]}, {"anyOf": [_LONG[3], _LONG[2], {"const": "auto"}]}]},
+    ],
+)
+def test_a_choice_of_strings_with_lengths(schema: dict[str, Any]) -> None:
+    schema = {"type": "string", **schema}
+    grammar = compiler().compile_json_schema({"type": "object", "properties": {"a": schema}})
+    validator = jsonschema.Draft202012Validator(schema)
+    texts = ["", "b", "ab", "cab", "auto", "abcc", "cccc"]
+    for length in (8999, 9000, 20000, 20001, 20002, 20003, 30000, 30001):
+        texts += [(unit * length)[:length] for unit in ("ab", "c", "abc", "b", "é")]
+        texts += ["b" * (length - 1) + "c", "ab" * ((length - 1) // 2) + "c"]
+    valid = [validator.is_valid(text) for text in texts]
+    assert any(valid) and not all(valid)
+    assert [accepts(grammar, json.dumps({"a": text}, ensure_ascii=False)) for text in texts] == valid
+
+
+def test_a_url_or_a_word() -> None:
+    url = {"type": "string", "format": "uri", "minLength": 1, "maxLength": 2083}
+    longest = "http://a.b/" + "c" * 2072
+    for others, words in (([{"const": "auto"}, {"type": "null"}], ["auto"]), ([{"type": "string", "format": "ipv4"}], ["1.2.3.4"])):
+        grammar = compiler().compile_json_schema({"type": "array", "items": {"anyOf": [url, *others]}})
+        assert accepts(grammar, json.dumps([longest, *words, "http://a.b/", longest]))
+        assert not accepts(grammar, json.dumps([longest + "c"]))
+        assert not accepts(grammar, json.dumps(["aut"]))
+    with pytest.raises(
+        psc.ResourceLimitError, match="#/propertyNames: maxLength 2,083 beside a pattern, a format or other strings"
+    ):
+        compiler().compile_json_schema({"propertyNames": url})
