@@ -31,10 +31,8 @@ constexpr std::size_t kLooks = 1000;       // at atoms, which are a step
 constexpr std::size_t kFewConditions = 3;  // on one member, which is split by its kinds of values
 
 // Thrown where nothing is being read or looked up, so that the object can be used again.
-struct TooManyCases : LimitExceeded {
-    TooManyCases()
-        : LimitExceeded("what oneOf, anyOf, not and if say together makes more than " + std::to_string(SchemaValues::kMaxCases) +
-                        " cases, the limit") {}
+struct TooManyCases : TooManyChoices {
+    TooManyCases() : TooManyChoices("makes more than " + readable(SchemaValues::kMaxCases) + " cases") {}
 };
 
 }  // namespace

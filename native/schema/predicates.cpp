@@ -205,9 +205,7 @@ Predicate PredicateGraph::combined(Kind kind, std::span<const Predicate> parts) 
     key_.assign(1, static_cast<Word>(kind));
     for (Predicate p : flat) key_.push_back(p.v);
     n_words_ += key_.size();
-    if (n_words_ > kMaxWords)
-        throw LimitExceeded("what allOf, anyOf, oneOf, not and if say together takes more than " + readable(kMaxWords) +
-                            " steps to tell apart, the limit");
+    if (n_words_ > kMaxWords) throw TooManyChoices("takes more than " + readable(kMaxWords) + " steps to tell apart");
     return {keys_.intern(key_).first};
 }
 

@@ -70,6 +70,18 @@ NameSet union_of(const NameSet& a, const NameSet& b);
 // All others.
 NameSet complement(NameSet names);
 
+// Alternatives are too many, or decide each other too little.
+struct TooManyChoices : LimitExceeded {
+    explicit TooManyChoices(const std::string& how)
+        : LimitExceeded("what the alternatives here say together " + how +
+                        ", the limit; name fewer, or give each a required member with a `const` of its own") {}
+};
+
+// An automaton of texts or numbers is too large for one terminal.
+struct TooLargeTerminal : LimitExceeded {
+    using LimitExceeded::LimitExceeded;
+};
+
 // A set of strings: a language, and bounds of the number of characters.
 struct StringSet {
     Language language;

@@ -67,10 +67,33 @@ Predicate SchemaReader::meaning(Word number) {
         try {
             return read(schema);
         } catch (const LimitExceeded& e) {
-            throw located(e, resources_.pointer(schema.node));
+            throw located(e, resources_.pointer(schema.node), keyword_for(e, graph_.schema(number, true)));
         }
     }();
     return schemas_[static_cast<std::size_t>(number)].meaning = meaning;
+}
+
+// Of several the one with the most parts.
+std::string SchemaReader::keyword_for(const LimitExceeded& limit, Predicate schemas) const {
+    static constexpr Keyword kChoices[] = {Keyword::one_of, Keyword::any_of, Keyword::enumeration,
+                                           Keyword::all_of, Keyword::not_,   Keyword::if_},
+                             kTexts[] = {Keyword::pattern, Keyword::enumeration, Keyword::constant, Keyword::format};
+    const bool of_choices = dynamic_cast<const TooManyChoices*>(&limit), of_texts = dynamic_cast<const TooLargeTerminal*>(&limit);
+    const auto keywords = of_choices ? std::span<const Keyword>(kChoices) : of_texts ? kTexts : std::span<const Keyword>();
+    Keyword most = Keyword::unknown;
+    std::size_t n_parts = 0;
+    const std::vector<Predicate> one{schemas};
+    for (Predicate p : graph_.kind(schemas) == PredicateGraph::Kind::both ? graph_.parts(schemas) : std::span(one)) {
+        if (graph_.kind(p) != PredicateGraph::Kind::schema) continue;
+        for (Keyword keyword : keywords) {
+            const JsonNode value = document_.member(node_of(graph_.schema_of(p)), number_of(keyword));
+            if (value == JsonDocument::kNone) continue;
+            const std::size_t n = document_.is(value, JsonKind::array) ? document_.items(value).size() : 1;
+            if (n > n_parts) most = keyword;
+            n_parts = std::max(n_parts, n);
+        }
+    }
+    return most == Keyword::unknown ? "" : std::string(text_of(most));
 }
 
 // The scope inside another resource: its dynamic anchors are added, and outer ones of the same name win.

@@ -54,6 +54,9 @@ public:
     JsonNode node_of(Word schema) const { return schemas_[static_cast<std::size_t>(schema)].node; }
     std::string pointer_of(Word schema) const { return resources_.pointer(node_of(schema)); }
 
+    // The keyword that a limit is about, of a schema or of several that all hold, or nothing.
+    std::string keyword_for(const LimitExceeded& limit, Predicate schemas) const;
+
     // Whether a language of names is a pattern's or a format's.
     bool is_matched(Language names) const { return matched_names_.contains(names); }
 

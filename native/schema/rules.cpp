@@ -21,9 +21,9 @@ using Words = std::vector<std::int64_t>;
 void require_one_terminal(const TextAutomaton& a) {
     constexpr std::size_t kMaxArcs = limit("automaton_arcs");
     if (a.arcs.size() > kMaxArcs)
-        throw LimitExceeded("texts or numbers that are listed here need " + readable(static_cast<std::int64_t>(a.arcs.size())) +
-                            " arcs, and " + readable(kMaxArcs) +
-                            " is the limit of one terminal; list fewer or shorter ones, or write a pattern");
+        throw TooLargeTerminal("the texts or numbers need " + readable(static_cast<std::int64_t>(a.arcs.size())) + " arcs, and " +
+                               readable(kMaxArcs) +
+                               " is the limit of one terminal; list fewer or shorter ones, or write a simpler pattern");
 }
 
 void text(Words& to, std::u32string_view text) {
@@ -153,7 +153,11 @@ RulePrograms SchemaRules::write(Predicate root) {
             else
                 write_value(request.rule, request.value, request.depth);
         } catch (const LimitExceeded& e) {
-            throw located(e, i == 0 ? "#" : request.end >= 0 ? location_ : std::string(rule_name(request.rule)));
+            throw located(e,
+                          i == 0             ? "#"
+                          : request.end >= 0 ? location_
+                                             : std::string(rule_name(request.rule)),
+                          reader_.keyword_for(e, request.value));
         }
     }
     RulePrograms out;

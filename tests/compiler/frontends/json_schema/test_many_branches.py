@@ -112,3 +112,27 @@ def test_branches_that_nothing_tells_apart_reach_the_limit() -> None:
     with pytest.raises(psc.ResourceLimitError, match=r"takes more than 30,000,000 steps to tell apart, the limit") as caught:
         compiled(_with(branches))
     assert caught.value.pointer == "#"
+
+
+@pytest.mark.parametrize(
+    ("schema", "message"),
+    [
+        (
+            {"anyOf": [{"properties": {f"a{j}": {"type": "string", "minLength": i} for j in range(30)}} for i in range(200)]},
+            "#/properties/v, anyOf: what the alternatives here say together takes more than 30,000,000 steps",
+        ),
+        (
+            {"enum": [{"a": i} for i in range(3000)]},
+            "#/properties/v, enum: what the alternatives here say together takes more than",
+        ),
+        (
+            {"type": "string", "pattern": "^(?!.*a.{12}b)"},
+            "#/properties/v, pattern: the texts or numbers need 401,468 arcs, and 300,000",
+        ),
+    ],
+)
+def test_limits_name_the_keyword_that_is_too_much(schema: dict[str, Any], message: str) -> None:
+    with pytest.raises(psc.ResourceLimitError) as caught:
+        compiled({"properties": {"v": schema}}, strict_mode=True)
+    assert message in str(caught.value)
+    assert caught.value.pointer == "#/properties/v"
