@@ -109,6 +109,8 @@ inline constexpr Limit kLimits[] = {
     {"JSON Schema", "raw_text_states", 200'000, "states of the texts of a parameter that is not JSON"},
 
     {"tags and budgets", "tag_formats", 1'000, "formats of a structural tag inside each other", "", "`InvalidStructuralTagError`"},
+    {"tags and budgets", "tag_list_values", 500'000, "values in the lists of a structural tag, or of a request's tools, together",
+     "2 µs", "`InvalidStructuralTagError`"},
     {"tags and budgets", "free_text_states", 60'000, "states of free text, times the characters that are counted", "2 µs"},
     {"tags and budgets", "free_text_arcs", 2'000'000, "arcs of free text"},
     {"tags and budgets", "substring_positions", 2'000'000, "positions in all states of `Substring`"},

@@ -32,6 +32,7 @@ _log = logging.getLogger("psc.compiler")
 _T = TypeVar("_T")
 _Record = TypeVar("_Record", bound="CheckedRecord")
 MAX_NESTING: Final = limit("tag_formats")
+_MAX_LIST_VALUES: Final = limit("tag_list_values")
 """Records inside each other."""
 _TOO_DEEP: Final = "formats or schemas are nested too deeply, or one contains itself"
 
@@ -116,6 +117,8 @@ class Reading:
         """What it is filled with."""
         self.key = ""
         """Which of it is being read."""
+        self._n_values = 0
+        """In lists, so far."""
 
     def read(self, cls: type[_Record], given: object, path: str = "") -> _Record:
         """The record that a value describes, or the record itself. Raises InvalidStructuralTagError."""
@@ -183,6 +186,13 @@ class Reading:
     def no_record(self, cls: type[CheckedRecord], given: object, path: str) -> InvalidStructuralTagError:
         """The error for a value that is no object."""
         return self.wrong(path or cls.__name__, f"must be a dictionary or a {cls.__name__}", given)
+
+    def count(self, path: str, n_values: int) -> None:
+        """Counts the values of a list before they are read. Raises InvalidStructuralTagError."""
+        self._n_values += n_values
+        if self._n_values > _MAX_LIST_VALUES:
+            rule = f"the limit of {_MAX_LIST_VALUES:,} values in all lists together is passed here, with {n_values:,} more"
+            raise self.refusal(path, f"{rule}; name what is allowed, where that is less")
 
     def wrong(self, path: str, rule: str, value: object) -> InvalidStructuralTagError:
         """The error that says what a field must be, and what it is."""
@@ -299,6 +309,7 @@ def _list(item: _Kind) -> _Kind:
     def read(value: object, path: str, reading: Reading) -> list[Any]:
         if not isinstance(value, (list, tuple)):
             raise reading.wrong(path, "must be a list", value)
+        reading.count(path, len(value))
         made = []
         for i, v in enumerate(value):
             stop_if_cancelled()
