@@ -37,11 +37,11 @@ Encode = Callable[[str], Sequence[int]]
 
 _NEAR: Final = 24
 """Bytes before the forced text that are cut again, at least."""
-_MOST_BYTES: Final = 4096
+_MAX_BYTES: Final = 4096
 """Of forced text that are cut at once, and of text before it."""
-_MOST_TRIED: Final = 64
+_MAX_TRIED: Final = 64
 """Tokens that reach beyond the end from one place, before it is taken for granted that the tokenizer makes one of the others."""
-_MOST_KNOWN: Final = 4096
+_MAX_CUTS: Final = 4096
 """Texts whose cuts are kept."""
 _SIGNS: Final = ("a", "A", "0", "00", *" \t\n,\"'}])</\\_:.", " a", "  a", "\n\n", "'s")
 _COMBINING: Final = ("\u0301", "\u0338", "\u200d", "\ufe0f", "\u00e9", "\u4e2d", "\u3042", "\U0001f600")
@@ -90,7 +90,7 @@ class ForcedTokens:
             forced: what comes next; it may end inside a character.
         """
         before = self._text_before(steps, is_all=matcher.n_steps == len(steps))
-        forced = _whole_characters(forced[:_MOST_BYTES], before or b"")
+        forced = _whole_characters(forced[:_MAX_BYTES], before or b"")
         behind = matcher.fork()
         if before is None or not forced or not behind.accept_string(forced):
             return []
@@ -114,7 +114,7 @@ class ForcedTokens:
             around = text[place - 1], text[place + 1]
             if not any(bytes((byte,)).isspace() for byte in around) and text[place - 1 : place] not in self._before_spaces:
                 return text[place:]
-        return text if is_all and len(text) <= _MOST_BYTES else None
+        return text if is_all and len(text) <= _MAX_BYTES else None
 
     @cached_property
     def _before_spaces(self) -> frozenset[bytes]:
@@ -152,7 +152,7 @@ class ForcedTokens:
             more = token[len(text) - place :]
             if not _allows(behind, more):
                 continue
-            if tried == _MOST_TRIED or not _is_whole(text + more):
+            if tried == _MAX_TRIED or not _is_whole(text + more):
                 return _common(tokens, self._cut(_whole_characters(text[:place])).after(begin))
             tried += 1
             cut = self._cut(text + more)
@@ -171,7 +171,7 @@ class ForcedTokens:
         """How the tokenizer cuts a text, as far as the bytes of its tokens are the text's."""
         found = self._cuts.get(text)
         if found is None:
-            if len(self._cuts) >= _MOST_KNOWN:
+            if len(self._cuts) >= _MAX_CUTS:
                 self._cuts.clear()
             found = self._cuts[text] = self._cut_anew(text)
         return found

@@ -50,7 +50,7 @@ _STEPS = ("grammar", "Transformers", "tokenizer", "weights")
 )
 @click.option("--no-grammar", is_flag=True, help="Hold the text to nothing; whether it fits the grammar is said at its end.")
 @click.option("--system", metavar="TEXT", help="The system prompt, instead of one that names the language or shows the schema.")
-@click.option("--max-tokens", type=click.IntRange(1), default=512, show_default=True, help="The text is cut after so many tokens.")
+@click.option("--max-tokens", type=click.IntRange(1), default=512, show_default=True, help="Stop after this many tokens.")
 @click.option(
     "--temperature", type=click.FloatRange(0), default=0.0, show_default=True, help="How freely tokens are drawn; 0: the likeliest."
 )
