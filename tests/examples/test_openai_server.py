@@ -183,7 +183,7 @@ def json_schema(**more: Any) -> dict[str, Any]:
         ({"response_format": {}}, "response_format.type", "cannot be enforced"),
         ({"response_format": {"type": "xml"}}, "response_format.type", '"xml" cannot be enforced'),
         ({"response_format": {"type": "text", "schema": {}}}, "response_format.schema", "not supported"),
-        ({"response_format": {"type": "json_schema"}}, "response_format.json_schema.name", "1 to 64"),
+        ({"response_format": {"type": "json_schema"}}, "response_format.json_schema", "missing"),
         ({"response_format": json_schema()}, "response_format.json_schema.schema", "missing"),
         ({"response_format": json_schema(schema=5)}, "response_format.json_schema.schema", "object"),
         ({"response_format": json_schema(schema=TYPO)}, "response_format.json_schema.schema", "#/properties/a, type: there is no"),
