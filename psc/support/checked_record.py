@@ -165,8 +165,10 @@ class Reading:
             setattr(record, name, value)
         self._open[n_open:] = reversed(self._open[n_open:])
         known = _keys_of(type(record))
+        missing = [name for name in known if name not in given]
         for name in given:
-            meant = () if name in known or not isinstance(name, str) else similar(name, known - given.keys())
+            stop_if_cancelled()
+            meant = () if name in known or not isinstance(name, str) else similar(name, missing)
             if meant:
                 ignored = f"{shortened(prefix)}{shortened(name)}"
                 warn(_log, f"{ignored}: there is no such field, so it is ignored; did you mean {meant[0]!r}?")
