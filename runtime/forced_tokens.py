@@ -62,7 +62,7 @@ class _Cut:
         return self.tokens[self.ends.index(place) + 1 :] if place in self.ends else []
 
     def has(self, token: bytes, place: int) -> bool:
-        """Whether a token of so many bytes begins at a place."""
+        """Whether the text is cut at a place, and behind as many bytes as the token has."""
         return (place == 0 or place in self.ends) and place + len(token) in self.ends
 
 

@@ -78,7 +78,7 @@ def numbers_of(release: str) -> tuple[int, ...]:
 
 
 class NotAtWorkError(PscError, RuntimeError):
-    """An engine that was told to require psc, and would serve without it."""
+    """An engine that requires psc would serve without it."""
 
 
 class BrokenSeamError(PscError, RuntimeError):

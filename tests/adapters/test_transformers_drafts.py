@@ -13,7 +13,7 @@ torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 pytest.importorskip("tokenizers")
 from small_models import small_llama  # noqa: E402
-from trained_tokenizers import trained  # noqa: E402
+from trained_tokenizers import tool_call, trained  # noqa: E402
 
 import psc  # noqa: E402
 from psc.adapters.transformers import GrammarLogitsProcessor  # noqa: E402
@@ -28,15 +28,7 @@ SCHEMA = {
     "required": ["city", "name", "ok"],
     "additionalProperties": False,
 }
-TOOL = {
-    "type": "structural_tag",
-    "format": {
-        "type": "tag",
-        "begin": '<tool_call>\n{"name": "get_weather", "arguments": ',
-        "content": {"type": "json_schema", "json_schema": SCHEMA},
-        "end": "}\n</tool_call>",
-    },
-}
+TOOL = tool_call(SCHEMA)
 MAKES = ["GPT-2", "Llama 3", "Llama 2", "added text"]
 
 

@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("tokenizers")
 from few_tokens import matcher_of
-from trained_tokenizers import MAKES, trained
+from trained_tokenizers import MAKES, tool_call, trained
 
 import psc
 
@@ -21,15 +21,7 @@ PERSON = {
     "required": ["name", "age", "city"],
     "additionalProperties": False,
 }
-TOOL = {
-    "type": "structural_tag",
-    "format": {
-        "type": "tag",
-        "begin": '<tool_call>\n{"name": "get_weather", "arguments": ',
-        "content": {"type": "json_schema", "json_schema": PERSON},
-        "end": "}\n</tool_call>",
-    },
-}
+TOOL = tool_call(PERSON)
 EBNF = {
     "choices": 'root ::= "the city" ("\'s" | " name" | "1234567" | "." [a-z]*)',
     "any end": 'root ::= "return city" [^a]{0,9}',

@@ -118,3 +118,10 @@ def trained(make: str) -> tuple[Any, TokenizerInfo]:
     """A tokenizer of the library, and what psc makes of it. The token `<end>` stops."""
     made = MAKES[make]()
     return made, TokenizerInfo.from_huggingface(made, stop_token_ids=made.token_to_id("<end>"))
+
+
+def tool_call(schema: dict[str, Any]) -> dict[str, Any]:
+    """A structural tag of one call, as the corpus has it."""
+    begin = '<tool_call>\n{"name": "get_weather", "arguments": '
+    content = {"type": "json_schema", "json_schema": schema}
+    return {"type": "structural_tag", "format": {"type": "tag", "begin": begin, "content": content, "end": "}\n</tool_call>"}}
