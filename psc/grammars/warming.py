@@ -74,6 +74,7 @@ class Warmer:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._more = threading.Condition(self._lock)  # there is work, or the end has come
+        # A fork finds each work in at least one of the two, whatever statement the thread was in: `in_child` says that it is over.
         self._todo: deque[Warming] = deque()
         self._now: Warming | None = None  # what a piece is done of
         self._runs = False
@@ -112,14 +113,15 @@ class Warmer:
                 if not self._todo:
                     self._runs = False
                     return
-                work = self._now = self._todo.popleft()
+                work = self._now = self._todo[0]
+                self._todo.popleft()
             more = work.step()
             with self._lock:
-                self._now = None
                 if more:
                     self._todo.append(work)
                 else:
                     work.is_over = True
+                self._now = None
             del work
 
     def _drop(self) -> None:
@@ -141,7 +143,7 @@ class Warmer:
         self._lock, self._runs = threading.Lock(), False
         self._more = threading.Condition(self._lock)
         if self._now is not None:
-            self._todo.append(self._now)
+            self._now.is_over = True
             self._now = None
         self._drop()
         while _set_back:

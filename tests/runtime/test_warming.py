@@ -161,7 +161,7 @@ def test_numbers_of_masks_that_make_no_sense() -> None:
 
 
 _FORKS = """
-import os, threading
+import os, sys, threading
 import psc
 from vocabularies import byte_tokenizer
 from psc.grammars.warming import WARMER
@@ -181,6 +181,11 @@ def endless():
         yield
 work = WARMER.add(owner, endless(), "endless")
 assert began.wait(30)
+interval = sys.getswitchinterval()
+sys.setswitchinterval(1e-6)  # the forks come between any two statements of the thread
+for i in range(300):
+    run(lambda: work.is_over, i)
+sys.setswitchinterval(interval)
 run(lambda: work.is_over and WARMER.add(owner, iter([None]), "own").wait(30), "endless")
 assert not work.is_over
 del owner
