@@ -16,7 +16,7 @@ from psc.bench.measure import table
 from psc.bench.reports import Report, read_reports, write_reports
 from psc.errors import BenchError
 
-ORDER = ("masks", "first-masks", "compile", "serve", "maskbench")
+ORDER = ("masks", "first-masks", "compile", "serve", "end-to-end", "maskbench")
 _NO_PICTURES = "matplotlib is not installed, so there are no pictures: pip install matplotlib"
 _BLOCK = re.compile(r"(<!-- made by psc bench all -->\n).*?(<!-- made until here -->)", re.S)
 _IN_README = ("psc row", "psc fill", "llguidance", "xgrammar")

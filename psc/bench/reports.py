@@ -32,6 +32,8 @@ class Settings:
     """Grammar -> files and folders to take its texts from."""
     schemas: Path | None = None
     """A file of JSON schemas with instances."""
+    python: Path | None = None
+    """The interpreter that has vLLM; None is the one that runs this."""
     announce: Callable[[str], None] = lambda text: None
     """Called with the next subject of measurement."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from psc.bench import compiling, first_masks, maskbench, masks, serving
+from psc.bench.end_to_end import run as end_to_end
 from psc.bench.reports import Report, Settings
 
 RUNS: dict[str, Callable[[Settings], Report]] = {
@@ -13,4 +14,5 @@ RUNS: dict[str, Callable[[Settings], Report]] = {
     "compile": compiling.run,
     "serve": serving.run,
     "maskbench": maskbench.run,
+    "end-to-end": end_to_end.run,
 }

@@ -26,7 +26,7 @@ _COMMANDS = {
     "generate": "Let a language model on this machine write a text inside a grammar.",
     "registry": "Share artifacts: serve, push, pull, list, verify, gc, keygen.",
     "inspect": "Show what is in an artifact and where it came from.",
-    "bench": "Measure psc on this machine, beside others: masks, first-masks, compile, serve, maskbench, corpus, all.",
+    "bench": "Measure psc on this machine, beside others: masks, first-masks, compile, serve, maskbench, end-to-end, corpus, all.",
     "grammars": "List the bundled grammars.",
     "tokenizers": "List the tokenizers that have a short name.",
 }

@@ -97,11 +97,20 @@ schemas_option = click.option(
 )
 
 
+python_option = click.option(
+    "--python",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="PATH",
+    help="The interpreter of an environment that has vLLM; by default psc's own.",
+)
+
+
 def settings_of(
     chosen: Chosen,
     *,
     corpus: tuple[str, ...] = (),
     schemas: Path | None = None,
+    python: Path | None = None,
     announce: Callable[[str], None] = lambda text: None,
 ) -> Settings:
     """The settings of the options. Raises BenchError for a corpus that is not there."""
@@ -113,7 +122,7 @@ def settings_of(
         if not found or not Path(path).exists():
             raise BenchError(f"--corpus {each}: {'there is no ' + path if found else 'write GRAMMAR=PATH'}")
         texts[grammar] = (*texts.get(grammar, ()), Path(path))
-    return Settings(chosen.tokenizer, chosen.peers, chosen.quick, chosen.seed, texts, schemas, announce)
+    return Settings(chosen.tokenizer, chosen.peers, chosen.quick, chosen.seed, texts, schemas, python, announce)
 
 
 def publish(report: Report, folder: Path | None, *, as_json: bool) -> None:
