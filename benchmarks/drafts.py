@@ -17,6 +17,7 @@ from typing import Any
 
 import psc
 from psc.bench.measure import in_words, machine, table
+from psc.generation.converted import prepared
 from psc.generation.instructions import schema_instruction
 from psc.generation.language_model import LanguageModel
 from psc.generation.models import NAMED_MODELS, find_model
@@ -124,8 +125,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--json", metavar="FILE")
     options = parser.parse_args(arguments)
-    files = find_model(options.model)
-    model, info = LanguageModel(files, progress=print), psc.load_tokenizer(files.path)
+    with prepared(find_model(options.model), keep=True, progress=print) as files:
+        model, info = LanguageModel(files, progress=print), psc.load_tokenizer(files.path)
     found = {kind: measured(model, info, case, options.rounds) for kind, case in cases(info, options.prompts).items()}
     print(in_words(machine()))
     head = ("", "drafts", "tokens", "forward passes", "tokens a second", "other texts")

@@ -23,6 +23,7 @@ import psc
 from psc.adapters.transformers import GrammarLogitsProcessor
 from psc.bench.measure import in_words, machine, table
 from psc.compiler.grammars import bundled_description
+from psc.generation.converted import prepared
 from psc.generation.fences import FenceEnds
 from psc.generation.instructions import Instruction, language_instruction, schema_instruction
 from psc.generation.language_model import LanguageModel
@@ -94,9 +95,9 @@ class Writer:
     """Writes texts in batches."""
 
     def __init__(self, spec: str, batch: int, max_tokens: int) -> None:
-        files = find_model(spec)
-        self.info = psc.load_tokenizer(files.path)
-        self._model = LanguageModel(files, progress=lambda name: None)
+        with prepared(find_model(spec), keep=True) as files:
+            self.info = psc.load_tokenizer(files.path)
+            self._model = LanguageModel(files, progress=lambda name: None)
         self._batch, self._max_tokens = batch, max_tokens
 
     def texts(

@@ -20,6 +20,7 @@ from psc.compiler.frontends.lookup import GrammarFile, find_grammar, is_grammar
 from psc.compiler.frontends.request import GrammarRequest
 from psc.compiler.grammars import bundled_bounds_layout, bundled_description
 from psc.errors import GrammarError
+from psc.generation.converted import prepared
 from psc.generation.instructions import Instruction, language_instruction, schema_instruction
 from psc.generation.models import NAMED_MODELS, ModelFiles, find_model
 from psc.grammars.compiled_grammar import CompiledGrammar, compile_just_in_time
@@ -32,7 +33,7 @@ from psc.vocabulary import load_tokenizer
 if TYPE_CHECKING:
     from psc.generation.writing import Written
 
-_STEPS = ("grammar", "Transformers", "tokenizer", "weights")
+_STEPS = ("model", "grammar", "Transformers", "tokenizer", "weights")
 
 
 @click.command("generate")
@@ -58,6 +59,7 @@ _STEPS = ("grammar", "Transformers", "tokenizer", "weights")
 @click.option(
     "--no-drafts", is_flag=True, help="Read forced tokens one by one, not several in one forward pass; the text is the same."
 )
+@click.option("--no-cache", is_flag=True, help="Convert a .gguf file for this text only, and keep nothing of it.")
 @grammar_options
 @quiet_option("Print nothing but the text.")
 @click.pass_context
@@ -73,6 +75,7 @@ def command(
     temperature: float,
     seed: int | None,
     no_drafts: bool,
+    no_cache: bool,
     chosen: Chosen,
     quiet: bool,
 ) -> None:
@@ -84,18 +87,23 @@ def command(
     """
     asked, prompt = _read(words, schema_file, regex, no_grammar)
     files = find_model(model)
+    os.environ.setdefault("TQDM_DISABLE", "1")  # reading a .gguf file would show bars of its own
     with Steps(f"loading {files.name}", quiet=quiet) as steps:
-        steps.step(_STEPS[0], 0, len(_STEPS))
-        compiled = asked.compiled(files, chosen) if asked else None
-        steps.step(_STEPS[1], 1, len(_STEPS))
-        os.environ.setdefault("TQDM_DISABLE", "1")  # reading a .gguf file would show bars of its own
-        from psc.generation.language_model import LanguageModel
-        from psc.generation.writing import Sampling, write
 
-        loaded = LanguageModel(files, progress=lambda name: steps.step(name, _STEPS.index(name), len(_STEPS)))
+        def step(name: str, of: str | None = None) -> None:
+            steps.step(name, _STEPS.index(of or name), len(_STEPS))
+
+        with prepared(files, keep=not no_cache, progress=lambda name: step(f"{name}, once", _STEPS[0])) as prepared_files:
+            step("grammar")
+            compiled = asked.compiled(prepared_files, chosen) if asked else None
+            info = load_tokenizer(prepared_files.path) if compiled is None else compiled.tokenizer_info
+            step("Transformers")
+            from psc.generation.language_model import LanguageModel
+            from psc.generation.writing import Sampling, write
+
+            loaded = LanguageModel(prepared_files, progress=step)
     told = asked.instruction() if asked else Instruction()
     opening = "" if no_grammar else told.opening
-    info = load_tokenizer(files.path) if compiled is None else compiled.tokenizer_info
     printed = _Printed()
     with printed:
         written = write(

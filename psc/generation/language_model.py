@@ -94,5 +94,5 @@ class LanguageModel:
 
 
 def _dtype(files: ModelFiles) -> Any:
-    """A GGUF file's weights are for float32 kernels, whether they stay packed or not; a folder says what its weights are."""
-    return torch.float32 if files.is_gguf else "auto"
+    """A folder says what its weights are. Those of a GGUF file are for float32, in which most CPUs are faster than in bfloat16."""
+    return torch.float32 if files.is_gguf or files.converted else "auto"

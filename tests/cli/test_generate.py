@@ -208,16 +208,22 @@ def test_a_folder_that_transformers_cannot_read(run: Run, tokenizer: Path, tmp_p
     assert result.exit_code == 1 and "Transformers cannot read this model" in result.stderr
 
 
-def test_a_gguf_file(run: Run, schema: Path, tmp_path: Path) -> None:
+def test_a_gguf_file(run: Run, schema: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second time from the cache."""
     pytest.importorskip("gguf")
     pytest.importorskip("accelerate")
     pytest.importorskip("transformers")
     from gguf_models import write_model
 
     write_model(tmp_path / "small.gguf")
-    result = run("generate", schema, "x", "--model", tmp_path / "small.gguf")
-    assert result.exit_code == 0, result.stderr
-    assert set(json.loads(result.stdout)) == {"city", "windy"}
+    monkeypatch.setenv("PSC_MODELS", str(tmp_path / "models"))
+    texts = []
+    for options, kept in ((["--no-cache"], 0), ([], 1), ([], 1)):
+        result = run("generate", schema, "x", "--model", tmp_path / "small.gguf", *options)
+        assert result.exit_code == 0, result.stderr
+        texts.append(result.stdout)
+        assert len(list(tmp_path.glob("models/*"))) == kept
+    assert texts == [texts[0]] * 3 and set(json.loads(texts[0])) == {"city", "windy"}
 
 
 @pytest.fixture

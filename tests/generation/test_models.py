@@ -47,7 +47,7 @@ def test_an_id_in_the_cache(folder: Path) -> None:
 def test_a_package_is_not_imported(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     written(folder / "packages/some_model/weights.gguf")
     (folder / "packages/some_model/__init__.py").write_text("raise AssertionError")
-    named = NamedModel("some", "a model", "some-model", "some_model", "weights.gguf")
+    named = NamedModel("some", "a model", "some-model", (("some_model", "weights.gguf"),))
     monkeypatch.setattr(models, "NAMED_MODELS", (named,))
     assert find_model("some").path == folder / "packages/some_model/weights.gguf"
 
@@ -64,7 +64,7 @@ def test_a_package_is_not_imported(folder: Path, monkeypatch: pytest.MonkeyPatch
     ],
 )
 def test_what_is_not_there(folder: Path, monkeypatch: pytest.MonkeyPatch, spec: str, said: str) -> None:
-    monkeypatch.setattr(models, "NAMED_MODELS", (NamedModel("absent", "a model", "absent-model", "absent_model", "a.gguf"),))
+    monkeypatch.setattr(models, "NAMED_MODELS", (NamedModel("absent", "a model", "absent-model", (("absent_model", "a.gguf"),)),))
     written(folder / "two/a.gguf")
     written(folder / "two/b.gguf")
     written(folder / "weights.bin")

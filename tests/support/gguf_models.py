@@ -47,13 +47,14 @@ def harmony_vocabulary() -> Vocabulary:
     return [*byte_level_vocabulary(0)[:-5], *((f"<|{name}|>", CONTROL) for name in names)]
 
 
-def write_model(path: Path, vocabulary: Vocabulary | None = None, *, end: str = "</s>") -> None:
+def write_model(path: Path, vocabulary: Vocabulary | None = None, *, end: str = "</s>", tied: bool = False) -> None:
     """A Llama of one layer with random weights, as GGUF.
 
     Args:
         path: of the file.
         vocabulary: tokens with their types, SentencePiece's with `<s>`, else byte-level; by default `sentencepiece_vocabulary`.
         end: the token that ends a text.
+        tied: whether the embeddings are the head, too.
     """
     import gguf
 
@@ -94,6 +95,8 @@ def write_model(path: Path, vocabulary: Vocabulary | None = None, *, end: str = 
         "blk.0.ffn_up": (2 * WIDTH, WIDTH),
         "blk.0.ffn_down": (WIDTH, 2 * WIDTH),
     }
+    if tied:
+        del shapes["output"]
     for name, shape in shapes.items():
         writer.add_tensor(f"{name}.weight", (rng.standard_normal(shape) * 0.5).astype(np.float32))
     for name in ("output_norm", "blk.0.attn_norm", "blk.0.ffn_norm"):
