@@ -1,13 +1,14 @@
 """What a small model writes with a grammar and without one: how much is valid, comes to its end, and is right.
 
-    python benchmarks/quality.py [--model SPEC] [--prompts N] [--batch N] [--json FILE]
+    python benchmarks/quality.py [LANGUAGE …] [--model SPEC] [--prompts N] [--batch N] [--json FILE]
 
-JSON: sentences about made-up people, and a schema for their facts. A text is valid where Python's parser reads it and each
-member is of its type, and right where name, age and city are those of the sentence. Java: classes. A text is valid where the
-bundled grammar takes it whole. Without psc the first code block of an answer counts too (`block valid`, `right`), as people
-take it out. Prompts are those of `psc generate`, tokens the likeliest ones.
+Prompts are of `psc.bench.prompts`. JSON: sentences about made-up people, and a schema for their facts. A text is valid where
+Python's parser reads it and each member is of its type, and right where name, age and city are those of the sentence. Java, Go,
+SQL, Python: small tasks. A text is valid where the bundled grammar, with any layout, takes it whole. Without psc the first code
+block of an answer counts too (`block valid`, `right`), as people take it out. What stands around a prompt is that of
+`psc generate`, and so is the bounded layout; tokens are the likeliest ones.
 
-The cost: with SmolLM2, N = 10, 160 tokens and one thread, 8 minutes on a busy machine.
+The cost: with SmolLM2, 10 prompts, 160 tokens and one thread, 4 minutes a language on a busy machine; hours with 200.
 """
 
 import argparse
@@ -22,54 +23,14 @@ import torch
 import psc
 from psc.adapters.transformers import GrammarLogitsProcessor
 from psc.bench.measure import in_words, machine, table
-from psc.compiler.grammars import bundled_description
+from psc.bench.prompts import LANGUAGES, PERSON, Prompt, prompts_of
+from psc.compiler.grammars import bundled_bounds_layout, bundled_description
 from psc.generation.converted import prepared
 from psc.generation.fences import FenceEnds
 from psc.generation.instructions import Instruction, language_instruction, schema_instruction
 from psc.generation.language_model import LanguageModel
 from psc.generation.models import NAMED_MODELS, find_model
 from psc.requests.json_schemas import BOUNDED
-
-SCHEMA = {
-    "type": "object",
-    "properties": {
-        "name": {"type": "string"},
-        "age": {"type": "integer"},
-        "city": {"type": "string"},
-        "likes": {"type": "array", "items": {"type": "string"}, "maxItems": 5},
-    },
-    "required": ["name", "age", "city", "likes"],
-    "additionalProperties": False,
-}
-NAMES = ("Maria", "Jonas", "Aiko", "Samuel", "Fatima", "Lucas", "Ingrid", "Omar", "Priya", "Tom")
-CITIES = ("Lisbon", "Oslo", "Kyoto", "Nairobi", "Lyon", "Dublin", "Quito")
-LIKES = ("sailing and old maps", "chess", "baking bread", "running and jazz", "gardening", "birds and long walks")
-CLASSES = (
-    *("bank account", "point with x and y", "stack of integers", "temperature converter", "library book", "student with grades"),
-    *("shopping cart", "circle with area and perimeter", "queue of strings", "counter", "rectangle", "car with a speed", "clock"),
-    *("linked list node", "matrix of doubles", "fraction", "phone book", "employee with a salary", "dice", "calculator"),
-    *("playlist of songs", "binary tree", "date", "color with red, green and blue", "player with a score", "elevator", "message"),
-    *("hotel room", "ticket", "pair of two values", "timer", "house with rooms", "dog that barks", "list of tasks", "coin"),
-    *("complex number", "recipe with ingredients", "movie with a rating", "address", "train with wagons", "simple logger"),
-    *("cache of strings", "vector with three components", "chess piece", "invoice", "range of integers", "password checker"),
-    *("word counter", "traffic light", "vending machine"),
-)
-
-
-class Case:
-    """A prompt, and what is right."""
-
-    def __init__(self, prompt: str, facts: dict[str, Any]) -> None:
-        self.prompt, self.facts = prompt, facts
-
-
-def people(n: int) -> list[Case]:
-    """Sentences about people."""
-    cases = []
-    for i in range(n):
-        facts = {"name": NAMES[i % 10], "age": 19 + 7 * i % 60, "city": CITIES[i % 7]}
-        cases.append(Case(f"{facts['name']} is {facts['age']}, lives in {facts['city']} and likes {LIKES[i % 6]}.", facts))
-    return cases
 
 
 def read_person(text: str) -> dict[str, Any] | None:
@@ -78,7 +39,7 @@ def read_person(text: str) -> dict[str, Any] | None:
         read = json.loads(text)
     except ValueError:
         return None
-    if not isinstance(read, dict) or set(read) != set(SCHEMA["required"]):
+    if not isinstance(read, dict) or set(read) != set(PERSON["required"]):
         return None
     likes = read["likes"]
     fits = isinstance(read["name"], str) and type(read["age"]) is int and isinstance(read["city"], str) and isinstance(likes, list)
@@ -131,27 +92,33 @@ class Writer:
         return data.decode("utf-8", "replace"), end is not None
 
 
-def measured(writer: Writer, what: str, cases: Sequence[Case], compiled: psc.CompiledGrammar) -> list[dict[str, Any]]:
+def measured(writer: Writer, what: str, n: int) -> list[dict[str, Any]]:
     """With psc and without."""
+    compiler, cases = psc.GrammarCompiler(writer.info), prompts_of(what, n)
+    if what == "json":
+        told, compiled = schema_instruction(json.dumps(PERSON)), compiler.compile_json_schema(PERSON, **BOUNDED)
+    else:
+        told = language_instruction(what, bundled_description(what))
+        compiled = compiler.compile_file(f"{what}?layout=bounded" if bundled_bounds_layout(what) else what)
+        whole = compiler.compile_file(what)
 
-    def fits(text: str, case: Case) -> tuple[bool, bool]:
-        if what == "java":
-            valid = psc.GrammarMatcher(compiled)
+    def fits(text: str, case: Prompt) -> tuple[bool, bool]:
+        if what != "json":
+            valid = psc.GrammarMatcher(whole)
             return valid.accept_string(text) and valid.is_completed(), True
         read = read_person(text)
         return read is not None, read is not None and all(read[k] == v for k, v in case.facts.items())
 
-    told = language_instruction("java", bundled_description("java")) if what == "java" else schema_instruction(json.dumps(SCHEMA))
     rows = []
     for held in (None, compiled):
         began = time.perf_counter()
         name = f"{what}, {'psc' if held else 'no grammar'}"
-        texts = writer.texts(told, [c.prompt for c in cases], held, lambda n, name=name: print(f"{name}: {n}", flush=True))
+        texts = writer.texts(told, [c.text for c in cases], held, lambda n, name=name: print(f"{name}: {n}", flush=True))
         judged = [fits(text, case) for (text, _), case in zip(texts, cases, strict=True)]
         blocks = [fits(block(text), case) for (text, _), case in zip(texts, cases, strict=True)]
         row = {"what": name, "texts": len(texts), "finished": sum(end for _, end in texts), "valid": sum(v for v, _ in judged)}
         row |= {"block valid": sum(v for v, _ in blocks), "seconds": time.perf_counter() - began}
-        row["right"] = None if what == "java" else sum(r for _, r in blocks)
+        row["right"] = None if what != "json" else sum(r for _, r in blocks)
         rows.append({**row, "written": [text for text, _ in texts]})
     return rows
 
@@ -159,17 +126,14 @@ def measured(writer: Writer, what: str, cases: Sequence[Case], compiled: psc.Com
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", default=NAMED_MODELS[0].name)
-    parser.add_argument("--prompts", type=int, default=50, choices=range(1, 51), metavar="N")
+    parser.add_argument("languages", nargs="*", choices=[*LANGUAGES, []], metavar="LANGUAGE", help=f"{', '.join(LANGUAGES)}; all")
+    parser.add_argument("--prompts", type=int, default=200, choices=range(1, 201), metavar="N")
     parser.add_argument("--batch", type=int, default=10)
     parser.add_argument("--max-tokens", type=int, default=256)
     parser.add_argument("--json", metavar="FILE")
     arguments = parser.parse_args()
     writer = Writer(arguments.model, arguments.batch, arguments.max_tokens)
-    compiler = psc.GrammarCompiler(writer.info)
-    person = compiler.compile_json_schema(SCHEMA, **BOUNDED)
-    rows = measured(writer, "json", people(arguments.prompts), person)
-    classes = [Case(f"A class for a {name}.", {}) for name in CLASSES[: arguments.prompts]]
-    rows += measured(writer, "java", classes, compiler.compile_file("java"))
+    rows = [row for name in arguments.languages or LANGUAGES for row in measured(writer, name, arguments.prompts)]
     print(in_words(machine()))
     shown = ("what", "texts", "finished", "valid", "block valid", "right")
     print(table(shown, [["" if row[k] is None else str(row[k]) for k in shown] for row in rows]))
