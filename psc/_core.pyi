@@ -428,6 +428,10 @@ class TerminalSequences:
 
     def __len__(self) -> int: ...
 
+    @property
+    def has_leads(self) -> bool:
+        """Whether they are cut by `with_leads`."""
+
     def trie_words(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]:
         """The trie of all sequences, for `classify_sequences`."""
 
@@ -443,6 +447,11 @@ class TerminalSequences:
         """The terminals of each sequence, and the classes of its tokens."""
 
 def find_sequences(classes: TokenClasses) -> TerminalSequences: ...
+
+def with_leads(sequences: TerminalSequences) -> TerminalSequences:
+    """
+    The same tokens, where the terminal that the open lexeme becomes is shifted before the classifier reads the stack.
+    """
 
 class ClosedClassifier:
     """The stack classifier of some sequences, or of all. Can be pickled."""

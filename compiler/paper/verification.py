@@ -26,6 +26,7 @@ from psc._core import LrTables
 from psc.compiler.paper.composition import minimal, real_stacks, union_of, viable_stacks
 from psc.compiler.paper.pda import bottom_label, check_size, state_label
 from psc.compiler.paper.realized import Sequences, realized_sequences
+from psc.errors import GrammarError
 from psc.ids import LexerState, LrState, TokenClass
 
 Progress = Callable[[str, int, int], None]
@@ -68,8 +69,14 @@ def verify(arrays: Mapping[str, Any], progress: Progress | None = None) -> Verif
         progress: called as each lexer state begins.
 
     Raises:
-        GrammarError: more than `MAX_LR_STATES` LR states or `MAX_SEQUENCES` sequences, or a table that reduces without end.
+        GrammarError: more than `MAX_LR_STATES` LR states or `MAX_SEQUENCES` sequences, a table that reduces without end, or a
+            classifier that is closed over rests of sequences, as those of large grammars are.
     """
+    if "lead_states" in arrays:
+        raise GrammarError(
+            "this artifact's classifier reads what follows a first terminal (it has leads, docs/how-it-works.md), and the paper's "
+            "construction whole sequences; verify a smaller grammar, or one for a smaller vocabulary"
+        )
     lr = LrTables.from_arrays(dict(arrays))
     check_size(lr)
     found = realized_sequences(arrays, lr)

@@ -53,7 +53,9 @@ enum class Space : std::uint8_t {
     action,
     arc,
     emitted_label,
+    lead,
     meaning,
+    lead_meaning,
     set_member,
     class_byte,
     stop_token,
@@ -117,7 +119,9 @@ constexpr const char* kSpaceNames[] = {
     "action",
     "arc",
     "emitted label",
+    "lead",
     "meaning",
+    "meaning of a lead",
     "set member",
     "class byte",
     "stop token",
@@ -159,7 +163,8 @@ struct Id {
 using Byte = Id<Space::byte, std::uint8_t>;
 using ByteClass = Id<Space::byte_class, std::uint8_t>;
 using LexerState = Id<Space::lexer_state>;
-using LexerView = Id<Space::lexer_view>;  // a lexer state, or a lexer state under one LR state: what a mask row is of
+// What a mask row is of: a lexer state, a lexer state under one LR state, or, behind an artifact's lexer states, a lead.
+using LexerView = Id<Space::lexer_view>;
 using LexOutput = Id<Space::lex_output>;  // a sequence of terminals and conditions that the lexer emits; 0 is empty
 using Condition = Id<Space::condition>;
 using FutureSet = Id<Space::future_set>;  // what an unfinished lexeme can still become; 0: nothing, 1: the empty sequence only
@@ -170,6 +175,7 @@ using Production = Id<Space::production>;
 using LrState = Id<Space::lr_state>;
 using ClassifierState = Id<Space::classifier_state>;  // 0: nothing left to decide
 using EmissionSet = Id<Space::emission_set>;          // what a transition of the classifier emits; 0 is empty
+using Lead = Id<Space::lead>;                         // a terminal that is shifted before a stack is read
 using Label = Id<Space::label>;                       // sequences that are always emitted together
 using ClassSet = Id<Space::class_set>;                // a set of token classes
 using TokenId = Id<Space::token_id>;

@@ -159,11 +159,10 @@ inline constexpr Limit kLimits[] = {
     {"tokens", "token_terminals", 4'000, "terminals in one token where reductions of nothing may go round", "a frame of the stack"},
     {"tokens", "token_shifts", 4'000, "reductions and shifts for one token"},
 
-    {"classifier", "steps_ahead_of_time", 150'000'000, "steps for classes of tokens and terminal sequences ahead of time", "30 ns",
+    {"classifier", "steps_ahead_of_time", 300'000'000, "steps for classes of tokens and terminal sequences ahead of time", "30 ns",
      kNotClosed},
-    {"classifier", "more_steps_to_close", 100'000'000,
-     "more steps to close the classifier; given up sooner where they would not do", "30 ns", kNotClosed},
-    {"classifier", "bytes_to_close", 256'000'000, "bytes of the classifier while it is closed", "", kNotClosed},
+    {"classifier", "more_steps_to_close", 100'000'000, "more steps to close the classifier", "30 ns", kNotClosed},
+    {"classifier", "bytes_to_close", 512'000'000, "bytes of the classifier while it is closed", "", kNotClosed},
     {"classifier", "emitted_sequences", 1'000'000'000, "sequences in all emissions", "4 bytes", kNotClosed},
     {"classifier", "steps_to_merge", 50'000'000, "steps to merge the classifiers of a job in pieces", "0.2 µs", kNotClosed},
 

@@ -142,8 +142,10 @@ std::vector<Word> RealizedSequences::to_words() const {
     w.put(n_nodes);
     w.put(set_offsets);
     w.put(set_classes);
+    w.put(words_of(std::span<const LexerLead>(leads)));
     w.put(static_cast<Word>(of_state.size()));
     for (const Realizable& r : of_state) put(w, r);
+    for (const Realizable& r : of_lead) put(w, r);
     return w.take();
 }
 
@@ -153,13 +155,19 @@ RealizedSequences RealizedSequences::from_words(std::span<const Word> words) {
     s.n_nodes = r.word();
     s.set_offsets = r.vector();
     s.set_classes = r.vector<SetMember>();
+    const auto flat = r.vector();
+    const auto leads = ids_of<LexerLead>(flat);
+    s.leads.assign(leads.begin(), leads.end());
     const Word n = r.word();
-    for (Word q = 0; q < n; ++q) {
-        Realizable& one = s.of_state.emplace_back();
+    const auto take = [&] {
+        Realizable one;
         one.sequences = r.vector<SequenceNode>();
         one.offsets = r.vector();
         one.sets = r.vector<ClassSet>();
-    }
+        return one;
+    };
+    for (Word q = 0; q < n; ++q) s.of_state.push_back(take());
+    for (std::size_t i = 0; i < s.leads.size(); ++i) s.of_lead.push_back(take());
     r.end();
     return s;
 }
@@ -232,59 +240,93 @@ void minimize(const ClosedClassifier& classifier, const Labels& labels, Classifi
     t.labels = std::move(emitted.pool);
 }
 
-// What the labels stand for, per lexer state.
-void give_meaning(const RealizedSequences& realized, const Labels& labels, ClassifierTables& t) {
-    const Word n_lexer_states = static_cast<Word>(realized.of_state.size());
-    Interned<ClassSet, SetMember> ids;
-    ids.id_of({});
-    Lists<SetMember> sets;
-    sets.append({});
-    std::vector<SetMember> all;
-    const auto union_of = [&](std::span<const ClassSet> united) {
-        all.clear();
-        for (ClassSet s : united) all.insert(all.end(), realized.members(s).begin(), realized.members(s).end());
-        sort_unique(all);
-        const auto [id, fresh] = ids.intern(all);
-        if (fresh) sets.append(all);
-        return id;
-    };
-    std::vector<ClassSet> always(n_lexer_states, ClassSet{0}), meaning_sets;
-    std::vector<Word> meaning_offsets{0};
-    std::vector<Label> meaning_labels;
-    for (Word q = 0; q < n_lexer_states; ++q) {
-        std::map<Label, std::vector<ClassSet>> by_label;
-        const Realizable& r = realized.of_state[q];
-        for (std::size_t i = 0; i < r.sequences.size(); ++i) {
-            const auto united = r.sets_of(i);
-            if (r.sequences[i].v == 0) {
-                always[q] = union_of(united);
-            } else if (const auto label = labels.of_node[r.sequences[i].index()]) {
-                auto& l = by_label[*label];
-                l.insert(l.end(), united.begin(), united.end());
-            }
-        }
-        for (const auto& [label, united] : by_label) {
-            meaning_labels.push_back(label);
-            meaning_sets.push_back(union_of(united));
-        }
-        meaning_offsets.push_back(static_cast<Word>(meaning_labels.size()));
+// What the labels stand for in each of some lexer states, or leads.
+struct Meanings {
+    std::vector<ClassSet> always, sets;
+    std::vector<Word> offsets{0};
+    std::vector<Label> labels;
+};
+
+// The token classes of each of the labels.
+class Meaning {
+public:
+    Meaning(const RealizedSequences& realized, const Labels& labels) : realized_(realized), labels_(labels) {
+        ids_.id_of({});
+        sets_.append({});
     }
-    t.set_offsets = std::move(sets.offsets);
-    t.set_classes = std::move(sets.pool);
-    t.always = std::move(always);
-    t.meaning_offsets = std::move(meaning_offsets);
-    t.meaning_labels = std::move(meaning_labels);
-    t.meaning_sets = std::move(meaning_sets);
+
+    Meanings of(const std::vector<Realizable>& all) {
+        Meanings m;
+        for (const Realizable& r : all) {
+            std::map<Label, std::vector<ClassSet>> by_label;
+            m.always.push_back({0});
+            for (std::size_t i = 0; i < r.sequences.size(); ++i) {
+                const auto united = r.sets_of(i);
+                if (r.sequences[i] == kNothingMore) {
+                    m.always.back() = union_of(united);
+                } else if (const auto label = labels_.of_node[r.sequences[i].index()]) {
+                    auto& l = by_label[*label];
+                    l.insert(l.end(), united.begin(), united.end());
+                }
+            }
+            for (const auto& [label, united] : by_label) {
+                m.labels.push_back(label);
+                m.sets.push_back(union_of(united));
+            }
+            m.offsets.push_back(static_cast<Word>(m.labels.size()));
+        }
+        return m;
+    }
+    Lists<SetMember> take_sets() { return std::move(sets_); }
+
+private:
+    static constexpr SequenceNode kNothingMore{0};  // the empty sequence
+
+    ClassSet union_of(std::span<const ClassSet> united) {
+        all_.clear();
+        for (ClassSet s : united) all_.insert(all_.end(), realized_.members(s).begin(), realized_.members(s).end());
+        sort_unique(all_);
+        const auto [id, fresh] = ids_.intern(all_);
+        if (fresh) sets_.append(all_);
+        return id;
+    }
+
+    const RealizedSequences& realized_;
+    const Labels& labels_;
+    Interned<ClassSet, SetMember> ids_;
+    Lists<SetMember> sets_;
+    std::vector<SetMember> all_;
+};
+
+LeadTables lead_tables(const std::vector<LexerLead>& leads, Meanings m) {
+    std::vector<LexerState> states;
+    std::vector<Terminal> terminals;
+    for (const LexerLead& lead : leads) {
+        states.push_back(lead.state);
+        terminals.push_back(lead.terminal);
+    }
+    return {std::move(states),    std::move(terminals), std::move(m.always),
+            std::move(m.offsets), std::move(m.labels),  std::move(m.sets)};
 }
 
 }  // namespace
 
-ClassifierTables assemble(const ClosedClassifier& classifier, const RealizedSequences& realized) {
+AssembledTables assemble(const ClosedClassifier& classifier, const RealizedSequences& realized) {
     const Labels labels(classifier, realized.n_nodes);
-    ClassifierTables t;
+    AssembledTables made;
+    ClassifierTables& t = made.classifier;
     minimize(classifier, labels, t);
-    give_meaning(realized, labels, t);
-    return t;
+    Meaning meaning(realized, labels);
+    Meanings of_states = meaning.of(realized.of_state);
+    t.always = std::move(of_states.always);
+    t.meaning_offsets = std::move(of_states.offsets);
+    t.meaning_labels = std::move(of_states.labels);
+    t.meaning_sets = std::move(of_states.sets);
+    if (!realized.leads.empty()) made.leads = lead_tables(realized.leads, meaning.of(realized.of_lead));
+    Lists<SetMember> sets = meaning.take_sets();
+    t.set_offsets = std::move(sets.offsets);
+    t.set_classes = std::move(sets.pool);
+    return made;
 }
 
 }  // namespace psc

@@ -6,6 +6,7 @@
 // Threads: any.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "classifier/closed_classifier.hpp"
@@ -24,8 +25,17 @@ struct Realizable {
     }
 };
 
+// A terminal that is shifted before a stack is read, see classifier/leads.hpp.
+struct LexerLead {
+    LexerState state;
+    Terminal terminal;
+    auto operator<=>(const LexerLead&) const = default;
+};
+
 struct RealizedSequences {
     std::vector<Realizable> of_state;    // per lexer state
+    std::vector<LexerLead> leads;        // sorted
+    std::vector<Realizable> of_lead;     // likewise; what follows the terminal
     std::vector<Word> set_offsets{0};    // of sets of token classes; set 0 is empty
     std::vector<SetMember> set_classes;  // sorted
     Word n_nodes = 0;                    // of the trie
@@ -38,6 +48,11 @@ struct RealizedSequences {
     static RealizedSequences from_words(std::span<const Word> words);
 };
 
-ClassifierTables assemble(const ClosedClassifier& classifier, const RealizedSequences& realized);
+struct AssembledTables {
+    ClassifierTables classifier;
+    std::optional<LeadTables> leads;  // where there are any
+};
+
+AssembledTables assemble(const ClosedClassifier& classifier, const RealizedSequences& realized);
 
 }  // namespace psc

@@ -208,7 +208,9 @@ ClassifiedTokens classify_tokens(const ClosedLexer& lexer, std::span<const std::
 }
 
 TerminalSequences find_sequences(const ClassifiedTokens& tokens) {
-    TerminalSequences result{tokens.sequences, Realization(tokens).of_all_states(), {}};
+    TerminalSequences result{tokens.sequences, Realization(tokens).of_all_states(), {}, tokens.lexer->starts_of_tops()};
+    if (!tokens.lexer->contextual()) result.starts = {LexerState{0}};
+    sort_unique(result.starts);
     result.realized.n_nodes = tokens.sequences->trie.size();
     for (const Realizable& r : result.realized.of_state)
         result.all.insert(result.all.end(), r.sequences.begin(), r.sequences.end());

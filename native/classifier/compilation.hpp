@@ -52,9 +52,10 @@ struct ClassifiedTokens {
 };
 
 struct TerminalSequences {
-    std::shared_ptr<const GrowingTrie> grown;
+    std::shared_ptr<GrowingTrie> grown;
     RealizedSequences realized;
-    std::vector<SequenceNode> all;  // of all lexer states, sorted
+    std::vector<SequenceNode> all;   // of all lexer states and leads, sorted
+    std::vector<LexerState> starts;  // of lexemes, sorted
 
     // All of them but the empty one, which needs no stack, in groups to classify apart: those with the same first node are together.
     // Groups have about as many each, and there are fewer where there are fewer first nodes.

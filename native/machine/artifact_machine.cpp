@@ -20,7 +20,7 @@ void check_sorted(const char* name, const Offsets<Index, Pool, kLeast>& offsets,
 
 // What the ids mean together, once each is in range.
 void ArtifactMachine::check() const {
-    const TableCheck in_range(t_.lexer, t_.lr, t_.lr_cells, t_.classifier, t_.tokens, t_.given, t_.warm);
+    const TableCheck in_range(t_.lexer, t_.lr, t_.lr_cells, t_.classifier, t_.leads, t_.tokens, t_.given, t_.warm);
     const LexerTables& lexer = t_.lexer;
     if (lexer.emission_offsets.at(1) != 0) TableCheck::fail("emission_offsets", "does not begin with the empty emission");
     // A restart reads the byte again from a start. A start that did so would never end.
@@ -40,6 +40,13 @@ void ArtifactMachine::check() const {
     check_sorted("arc_symbol", classifier.arc_offsets, classifier.arc_symbol);
     // A class that a set names over and over would make composing a row as long as the table is large.
     check_sorted("set_classes", classifier.set_offsets, classifier.set_classes);
+    // So a lexer state has at most as many leads as there are terminals.
+    const LeadTables& leads = t_.leads;
+    for (std::size_t i = 1; i < leads.lead_states.size(); ++i) {
+        if (leads.lead_states.at(i) < leads.lead_states.at(i - 1)) TableCheck::fail("lead_states", "is not sorted");
+        if (leads.lead_states.at(i) == leads.lead_states.at(i - 1) && leads.lead_terminals.at(i) <= leads.lead_terminals.at(i - 1))
+            TableCheck::fail("lead_terminals", "is not sorted within a lexer state");
+    }
     check_warm(t_.warm);
 }
 
@@ -61,6 +68,7 @@ ArtifactMachine::ArtifactMachine(ArtifactTables tables, std::size_t cache_limit)
     std::copy(lexer.byte_class.begin(), lexer.byte_class.end(), byte_class_.begin());
     starts_of_tops_ = lexer.start_of_top;
     cache_limit_ = cache_limit;
+    set_leads(t_.leads);
     const TokenTables& tokens = t_.tokens;
     const Word vocab_size = t_.given.vocab_size;
     class_rows_ = std::make_unique<ClassRows>(tokens, t_.classifier, t_.given);
@@ -82,12 +90,22 @@ void ArtifactMachine::add_members(EngineCache&, EmissionSet set, std::vector<Wor
 
 MaskRow ArtifactMachine::compose(EngineCache& cache, LexerView view, std::span<const Word> members) {
     const ClassifierTables& t = classifier_;
-    const LexerState lexer_state{view.v};  // an artifact has no other views
-    const auto meanings = t.meaning_offsets[lexer_state];
-    const auto labels = t.meaning_labels[meanings];
-    const auto sets = t.meaning_sets[meanings];
+    const Word lead = view.v - t_.lexer.n_lexer_states;
+    ClassSet always;
+    std::span<const Label> labels;
+    std::span<const ClassSet> sets;
+    if (lead < 0) {
+        const LexerState state{view.v};
+        always = t.always[state];
+        labels = t.meaning_labels[t.meaning_offsets[state]];
+        sets = t.meaning_sets[t.meaning_offsets[state]];
+    } else {
+        always = t_.leads.lead_always[Lead{lead}];
+        labels = t_.leads.lead_labels[t_.leads.lead_offsets[Lead{lead}]];
+        sets = t_.leads.lead_sets[t_.leads.lead_offsets[Lead{lead}]];
+    }
     std::fill(classes_.begin(), classes_.end(), 0);
-    class_rows_->unite(t.always[lexer_state], classes_);
+    class_rows_->unite(always, classes_);
     for (Word label : members) wanted_labels_[label] = 1;
     for (std::size_t i = 0; i < labels.size(); ++i)
         if (wanted_labels_[labels[i].index()]) class_rows_->unite(sets[i], classes_);

@@ -22,7 +22,8 @@ struct ArtifactTables {
     ClassifierTables classifier;
     TokenTables tokens;
     GivenTokens given;
-    WarmTables warm;  // empty where no texts were read
+    LeadTables leads{{}, {}, {}, std::vector<Word>{0}, {}, {}};  // without any where the classifier reads the stack for all
+    WarmTables warm;                                             // empty where no texts were read
 };
 
 class ArtifactMachine final : public Engine {
@@ -34,7 +35,7 @@ public:
     const WarmTables& warm() const { return t_.warm; }
 
     std::size_t table_bytes() const override {
-        return bytes_of_tables(t_.lexer, t_.lr, t_.lr_cells, t_.classifier, t_.tokens, t_.warm);
+        return bytes_of_tables(t_.lexer, t_.lr, t_.lr_cells, t_.classifier, t_.leads, t_.tokens, t_.warm);
     }
     Word n_lexer_states() override { return t_.lexer.n_lexer_states; }
     Word n_conditions() override { return t_.lexer.condition_offsets.n_lists(); }

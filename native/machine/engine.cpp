@@ -17,6 +17,17 @@ std::size_t EngineCache::bytes() const {
 
 bool Engine::is_text(TokenId token) const { return readable_ && readable_->is_text(token); }
 
+void Engine::set_leads(const LeadTables& t) {
+    if (t.lead_states.empty()) return;
+    const Word n_states = n_lexer_states();
+    lead_offsets_.resize(static_cast<std::size_t>(n_states) + 1);
+    for (Lead lead{0}; lead.index() < t.lead_states.size(); ++lead.v) {
+        ++lead_offsets_[t.lead_states[lead].index() + 1];
+        leads_.push_back({t.lead_terminals[lead], {n_states + lead.v}});
+    }
+    for (std::size_t i = 1; i < lead_offsets_.size(); ++i) lead_offsets_[i] += lead_offsets_[i - 1];
+}
+
 bool Engine::stored_transition(ClassifierState state, LrState symbol, Transition& out) const {
     const ClassifierTables& t = classifier_;
     const auto symbols = t.arc_symbol[t.arc_offsets[state]];

@@ -164,6 +164,17 @@ public:
         return cached ? *cached : build_or_retire(cache, [&] { return make_row(cache, view, emissions); });
     }
 
+    // The leads of a lexer state (classifier/leads.hpp): a mask has the tokens of each that the stack takes as well.
+    struct StateLead {
+        Terminal terminal;  // that is shifted before the stack is read
+        LexerView view;     // that the rows for what is read then are of
+    };
+    std::span<const StateLead> leads(LexerState state) const {
+        if (leads_.empty()) return {};
+        const Word begin = lead_offsets_[state.index()];
+        return {leads_.data() + begin, static_cast<std::size_t>(lead_offsets_[state.index() + 1] - begin)};
+    }
+
     // See FirstVisits; an artifact does not keep them.
     std::vector<std::vector<Terminal>> emitted_sequences(EngineCache& cache, EmissionSet set) {
         return visits_ ? visits_->emitted_sequences(cache, set) : std::vector<std::vector<Terminal>>();
@@ -206,6 +217,9 @@ protected:
     // The row of what was emitted on the way down a stack. `members`: of all the sets visited.
     virtual MaskRow compose(EngineCache& cache, LexerView view, std::span<const Word> members) = 0;
 
+    // Of a stored engine, once its lexer is there.
+    void set_leads(const LeadTables& tables);
+
     LrTables lr_;
     std::array<ByteClass, 256> byte_class_{};
     const VocabularyIndex* readable_ = nullptr;  // see index()
@@ -243,6 +257,9 @@ private:
             throw;
         }
     }
+    std::vector<Word> lead_offsets_;  // per lexer state; empty where there are none
+    std::vector<StateLead> leads_;
+
     Gathered make_union(EngineCache& cache, Gathered set, EmissionSet emission);
     MaskRow make_row(EngineCache& cache, LexerView view, Gathered emissions);
 

@@ -43,9 +43,8 @@ void Machine::limit(RowCache& cache) {
 }
 
 MaskRow Machine::row_union(RowCache& cache, MaskRow a, MaskRow b) {
-    if (a == b) return a;
+    if (const auto cached = cached_row_union(cache, a, b)) return *cached;
     if (a > b) std::swap(a, b);
-    if (const auto cached = cache.row_unions.find(a, b)) return *cached;
     const PatientLock lock(lock_);
     if (const auto cached = cache.row_unions.find(a, b)) return *cached;
     const MaskRow id = cache.add_union(a, b);

@@ -24,6 +24,7 @@
 // Cost: of a mask row that is cached, a look-up.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <mutex>
@@ -84,6 +85,10 @@ public:
 
     // The union of two rows.
     MaskRow row_union(RowCache& cache, MaskRow a, MaskRow b);
+    // The same without composing it.
+    static Maybe<MaskRow> cached_row_union(const RowCache& cache, MaskRow a, MaskRow b) {
+        return a == b ? Maybe<MaskRow>(a) : cache.row_unions.find(std::min(a, b), std::max(a, b));
+    }
     // The row in which other tokens stop the text, where the text may end: a row does not know, if the grammar has no stop token.
     // Where tokens have symbols the row has no stop tokens but those that are requested as such.
     MaskRow with_stops(RowCache& cache, MaskRow row, StopSet set);

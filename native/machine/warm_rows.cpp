@@ -50,13 +50,13 @@ WarmTables warm_tables(const EngineCache& cache) {
     auto rows = entries_of(cache.row_ids);
     std::sort(rows.begin(), rows.end(), [](const auto& x, const auto& y) { return std::tie(x.a, x.b) < std::tie(y.a, y.b); });
     std::unordered_map<MaskRow, Word, IdHash> row_names;
-    std::vector<LexerState> row_state;
+    std::vector<StoredView> row_state;
     std::vector<Maybe<WarmSet>> row_set;
     for (const auto& [view, gathered, row] : rows) {
         const auto named = set_names.find(gathered);
         if (named == set_names.end() || row_state.size() == kMaxWarm) continue;
         row_names.try_emplace(row, static_cast<Word>(row_state.size()));
-        row_state.push_back({view.v});  // an artifact has no other views
+        row_state.push_back({view.v});
         row_set.push_back(named->second);
     }
     // The larger operand of a union is older than what was first made of it.

@@ -7,7 +7,7 @@
 #include "base/errors.hpp"
 #include "base/flat_set.hpp"
 #include "base/sorted.hpp"
-#include "matcher/matcher.hpp"
+#include "matcher/graph.hpp"
 
 namespace psc {
 
@@ -94,30 +94,144 @@ MaskRow Matcher::affordable_row() {
     return classified_row();
 }
 
+// A stack that is read down: states that lie above a node, then the node and what is under it.
+class Matcher::StackCursor {
+public:
+    explicit StackCursor(const Node* top) : node_(top) {}
+    explicit StackCursor(const Aside& stack)
+        : above_(stack.states.data()), n_above_(stack.n), node_(stack.under), depth_(stack.looked_at.v) {}
+
+    bool is_over() const { return !n_above_ && !node_; }
+    LrState state() const { return n_above_ ? above_[n_above_ - 1] : node_->state; }
+    // False where there are several ways down.
+    bool down() {
+        if (n_above_) {
+            --n_above_;
+            return true;
+        }
+        if (node_->n_parents) return false;
+        node_ = node_->parent;
+        ++depth_;
+        return true;
+    }
+    Depth looked_at() const { return {depth_, is_over()}; }
+
+private:
+    const LrState* above_ = nullptr;
+    std::size_t n_above_ = 0;
+    const Node* node_;
+    Word depth_ = 1;
+};
+
 MaskRow Matcher::row_of(const Configuration& configuration) {
-    const auto [start, view] = machine_->start(cache(), machine_->alike(configuration.state), configuration.top->state, work_);
+    const LexerState lexer_state = machine_->alike(configuration.state);
+    const auto [start, view] = machine_->start(cache(), lexer_state, configuration.top->state, work_);
     if (read_top_ != configuration.top || read_start_ != start) {
-        read_ = read(configuration.top, start);
+        const auto read_down = read(StackCursor(configuration.top), start);
+        read_ = read_down ? *read_down : read_graph(configuration.top, start);
         read_top_ = configuration.top;
         read_start_ = start;
     }
-    return machine_->row(cache(), view, read_);
+    MaskRow row = machine_->row(cache(), view, read_);
+    for (const Engine::StateLead& lead : machine_->leads(lexer_state)) row = with_lead(row, lead, configuration, start);
+    return row;
+}
+
+// A row with the tokens of a lead: what follows its terminal is read on the stacks after it.
+MaskRow Matcher::with_lead(MaskRow row, const Engine::StateLead& lead, const Configuration& at, ClassifierState start) {
+    const auto add = [&](Gathered emissions) {
+        row = machine_->row_union(cache(), row, machine_->row(cache(), lead.view, emissions));
+    };
+    work_.spend();
+    Aside stack{{}, 0, at.top};
+    Outcome outcome = shift_aside(lead.terminal, stack);
+    if (outcome == Outcome::ok) {
+        if (const auto emissions = read(StackCursor(stack), start))
+            add(*emissions);
+        else
+            outcome = Outcome::ambiguous;
+    }
+    if (outcome == Outcome::ambiguous) {
+        const Arena::Attempt attempt(arena_);
+        Graph graph;
+        for (const Node* top : shift_all(lead.terminal, {at.top}, graph)) add(read_graph(top, start));
+    }
+    return row;
+}
+
+Matcher::Outcome Matcher::shift_aside(Terminal terminal, Aside& stack) const {
+    const LrTables& lr = machine_->lr();
+    for (std::size_t steps = 0; steps < Aside::kMax; ++steps) {
+        const LrState top = stack.n ? stack.states[stack.n - 1] : stack.under->state;
+        const auto cell = lr.cell(top, terminal);
+        if (cell.empty()) return Outcome::rejected;
+        if (cell.size() > 1) return Outcome::ambiguous;
+        const Action action = cell[0];
+        if (action.is_shift()) {
+            stack.states[stack.n++] = action.state();
+            return Outcome::ok;
+        }
+        for (Word pops = lr.length(action.production()); pops > 0; --pops) {
+            if (stack.n) {
+                --stack.n;
+                continue;
+            }
+            if (stack.under->n_parents) return Outcome::ambiguous;
+            ++stack.looked_at.v;
+            stack.under = stack.under->parent;
+            if (!stack.under) {
+                stack.looked_at.bottom = true;
+                return Outcome::rejected;
+            }
+        }
+        const auto to = lr.go_to(stack.n ? stack.states[stack.n - 1] : stack.under->state, lr.lhs(action.production()));
+        if (!to) return Outcome::rejected;
+        stack.states[stack.n++] = *to;
+    }
+    return Outcome::ambiguous;
 }
 
 // row_of() the only configuration, where nothing has to be built for it.
 Maybe<MaskRow> Matcher::cached_classified_row(Depth* looked_at) const {
     const Engine& m = *machine_;
-    Depth depth{1};
     const auto state_of_masks = m.cached_alike(position_->state);
     if (!state_of_masks) return {};
     const auto start = m.cached_start(cache(), *state_of_masks, position_->top->state);
     if (!start) return {};
+    Depth deepest;
+    const auto look = [&](Depth depth) {
+        deepest.v = std::max(deepest.v, depth.v);
+        deepest.bottom = deepest.bottom || depth.bottom;
+    };
+    const auto row_down = [&](StackCursor at, LexerView view) -> Maybe<MaskRow> {
+        Depth depth;
+        const auto emissions = cached_read(at, start->state, depth);
+        if (!emissions) return {};
+        look(depth);
+        return cache().row_ids.find(view, *emissions);
+    };
+    Maybe<MaskRow> row = row_down(StackCursor(position_->top), start->view);
+    if (!row) return {};
+    for (const Engine::StateLead& lead : m.leads(*state_of_masks)) {
+        Aside stack{{}, 0, position_->top};
+        const Outcome outcome = shift_aside(lead.terminal, stack);
+        look(stack.looked_at);
+        if (outcome == Outcome::rejected) continue;
+        if (outcome == Outcome::ambiguous) return {};
+        const auto more = row_down(StackCursor(stack), lead.view);
+        if (!more) return {};
+        row = Engine::cached_row_union(cache(), *row, *more);
+        if (!row) return {};
+    }
+    if (looked_at) *looked_at = deepest;
+    return row;
+}
+
+Maybe<Gathered> Matcher::cached_read(StackCursor at, ClassifierState state, Depth& looked_at) const {
     Gathered emissions{0};
-    ClassifierState state = start->state;
     Transition arc;
-    const Node* n = position_->top;
-    while (state.v != 0 && n) {
-        const auto leads = m.cached_transition(cache(), state, n->state, arc);
+    while (state.v != 0 && !at.is_over()) {
+        const auto leads = machine_->cached_transition(cache(), state, at.state(), arc);
         if (!leads) return {};
         if (!*leads) break;
         if (arc.emission.v) {
@@ -126,33 +240,22 @@ Maybe<MaskRow> Matcher::cached_classified_row(Depth* looked_at) const {
             emissions = *all;
         }
         state = arc.next;
-        for (Word pops = 0; state.v != 0 && n && pops <= arc.skip; ++pops) {
-            if (n->n_parents) return {};
-            n = n->parent;
-            ++depth.v;
-        }
+        for (Word pops = 0; state.v != 0 && !at.is_over() && pops <= arc.skip; ++pops)
+            if (!at.down()) return {};
     }
-    depth.bottom = !n;
-    if (looked_at) *looked_at = depth;
-    return cache().row_ids.find(start->view, emissions);
+    looked_at = at.looked_at();
+    return emissions;
 }
 
-Gathered Matcher::read(const Node* top, ClassifierState start) {
+Maybe<Gathered> Matcher::read(StackCursor at, ClassifierState state) {
     Engine& m = *machine_;
     Gathered emissions{0};
-    ClassifierState state = start;
-    const Node* n = top;
     Transition arc;
-    while (state.v != 0 && n && m.transition(cache(), state, n->state, arc, work_)) {
+    while (state.v != 0 && !at.is_over() && m.transition(cache(), state, at.state(), arc, work_)) {
         if (arc.emission.v) emissions = m.with_emission(cache(), emissions, arc.emission);
         state = arc.next;
-        if (state.v == 0) break;
-        if (n->n_parents) return read_graph(top, start);
-        n = n->parent;
-        for (Word skip = arc.skip; skip > 0 && n; --skip) {
-            if (n->n_parents) return read_graph(top, start);
-            n = n->parent;
-        }
+        for (Word pops = 0; state.v != 0 && !at.is_over() && pops <= arc.skip; ++pops)
+            if (!at.down()) return {};
     }
     return emissions;
 }

@@ -243,8 +243,23 @@ private:
     MaskRow classified_row();
     MaskRow row_of(const Configuration& configuration);
     Maybe<MaskRow> cached_classified_row(Depth* looked_at) const;
-    Gathered read(const Node* top, ClassifierState start);
+    // The stack after a terminal was shifted on a node, without a node of its own: the states that are new lie above an older node.
+    struct Aside {
+        static constexpr std::size_t kMax = 16;
+        std::array<LrState, kMax> states;  // the lowest first
+        std::size_t n = 0;
+        const Node* under;
+        Depth looked_at{1};  // of the node that it was shifted on
+    };
+    // `ambiguous`: where there are several ways, or too many new states.
+    Outcome shift_aside(Terminal terminal, Aside& stack) const;
+    class StackCursor;
+    // What the classifier emits down from there; none where the stack has several ways down.
+    Maybe<Gathered> read(StackCursor at, ClassifierState start);
+    // The same as far as it is cached.
+    Maybe<Gathered> cached_read(StackCursor at, ClassifierState start, Depth& looked_at) const;
     Gathered read_graph(const Node* top, ClassifierState start);
+    MaskRow with_lead(MaskRow row, const Engine::StateLead& lead, const Configuration& at, ClassifierState start);
     // The same row by reading every token on the stacks: matcher/tokens.cpp.
     class TokenReader;
     MaskRow read_row();

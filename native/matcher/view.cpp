@@ -1,4 +1,5 @@
 // A matcher's place in the grammar, as tools show it.
+#include <optional>
 #include <string>
 
 #include "base/errors.hpp"
@@ -57,8 +58,15 @@ Matcher::ClassifierWalk Matcher::classifier_walk(std::size_t n) {
     const Node* node = from.top;
     auto [state, view] = machine_->start(cache(), from.state, node->state, work_);
     Gathered emissions{0};
-    const auto n_allowed = [&, view = view] { return cache_->rows.tokens(machine_->row(cache(), view, emissions)).size(); };
+    std::optional<MaskRow> of_leads;  // which read other stacks, those after their terminals
+    const auto n_allowed = [&, view = view] {
+        MaskRow row = machine_->row(cache(), view, emissions);
+        if (of_leads) row = machine_->row_union(cache(), row, *of_leads);
+        return cache_->rows.tokens(row).size();
+    };
     ClassifierWalk out{n_allowed(), {}};
+    for (const Engine::StateLead& lead : machine_->leads(from.state))
+        of_leads = with_lead(of_leads ? *of_leads : machine_->row(cache(), view, emissions), lead, from, state);
     Transition arc;
     Word depth = 0;
     while (state.v != 0 && node && machine_->transition(cache(), state, node->state, arc, work_)) {

@@ -1,6 +1,7 @@
 // LR tables and compilations.
 #include "classifier/classifier.hpp"
 #include "classifier/compilation.hpp"
+#include "classifier/leads.hpp"
 #include "lexer/tables.hpp"
 #include "lexer/terminal_tables.hpp"
 #include "python/bindings.hpp"
@@ -41,6 +42,7 @@ void bind_lr_tables(nb::module_& m) {
             add(LexerTables());
             add(LrProductions(), LrCells());
             add(ClassifierTables());
+            add(LeadTables());
             add(TokenTables());
             add(TerminalTables());
             add(SymbolTables());
@@ -171,6 +173,9 @@ SequencesOfState sequences_of(const TerminalSequences& s, Word lexer_state) {
 void bind_terminal_sequences(nb::module_& m) {
     nb::class_<TerminalSequences>(m, "TerminalSequences", "The sequences of terminals that tokens stand for.")
         .def("__len__", [](const TerminalSequences& s) { return s.all.size(); })
+        .def_prop_ro(
+            "has_leads", [](const TerminalSequences& s) { return !s.realized.leads.empty(); },
+            "Whether they are cut by `with_leads`.")
         .def(
             "trie_words", [](const TerminalSequences& s) { return to_array(s.grown->trie.to_words()); },
             "The trie of all sequences, for `classify_sequences`.")
@@ -187,6 +192,14 @@ void bind_terminal_sequences(nb::module_& m) {
             "n"_a, "At most `n` groups of sequences, nodes of the trie, that may be classified apart.")
         .def("of_state", &sequences_of, "lexer_state"_a, "The terminals of each sequence, and the classes of its tokens.");
     m.def("find_sequences", &find_sequences, nb::call_guard<WithoutInterpreterLock>(), "classes"_a);
+    m.def("with_leads", &with_leads, nb::call_guard<WithoutInterpreterLock>(), "sequences"_a,
+          "The same tokens, where the terminal that the open lexeme becomes is shifted before the classifier reads the stack.");
+}
+
+NamedArrays dict_of(const AssembledTables& made) {
+    NamedArrays d = to_dict(made.classifier);
+    if (made.leads) add_to_dict(d, *made.leads);
+    return d;
 }
 
 // All words are of this version of psc.
@@ -221,13 +234,13 @@ void bind_closed_classifier(nb::module_& m) {
     m.def(
         "assemble",
         [](const ClosedClassifier& classifier, const TerminalSequences& sequences) {
-            return to_dict(without_lock([&] { return assemble(classifier, sequences.realized); }));
+            return dict_of(without_lock([&] { return assemble(classifier, sequences.realized); }));
         },
         "classifier"_a, "sequences"_a, kAssembled);
     m.def(
         "assemble",
         [](const ClosedClassifier& classifier, Ints realized_words) {
-            return to_dict(without_lock([&] { return assemble(classifier, RealizedSequences::from_words(view(realized_words))); }));
+            return dict_of(without_lock([&] { return assemble(classifier, RealizedSequences::from_words(view(realized_words))); }));
         },
         "classifier"_a, "realized_words"_a, kAssembled);
 }

@@ -48,6 +48,7 @@ void bind_stored(nb::class_<PyMachine>& machine) {
                 from_dict(arrays, t.classifier);
                 from_dict(arrays, t.tokens);
                 from_dict(arrays, t.given);
+                if (has_any<LeadTables>(arrays)) from_dict(arrays, t.leads);
                 if (has_any<WarmTables>(arrays)) from_dict(arrays, t.warm);
                 if (has_any<SymbolTables>(arrays)) TableCheck::fail("symbol_tokens", "is in an artifact that is closed");
                 new (self) PyMachine(std::make_shared<ArtifactMachine>(std::move(t), cache_limit));

@@ -132,6 +132,12 @@ struct WarmOperand {
     auto operator<=>(const WarmOperand&) const = default;
 };
 
+// A lexer state, or, numbered after them, a lead.
+struct StoredView {
+    Word v;
+    auto operator<=>(const StoredView&) const = default;
+};
+
 // Whether an element is in range. Name, below, is what docs/artifact-format.md calls it.
 template <Space S, class Rep>
 bool in_range(Id<S, Rep> x, const Sizes& n) {
@@ -146,6 +152,7 @@ inline bool in_range(OutputSymbol x, const Sizes& n) { return x.v >= 0 && x.v < 
 inline bool in_range(StoredTarget x, const Sizes& n) { return x.v >= -1 && x.v < n[Space::lexer_state] + 1 + n[Space::branch]; }
 inline bool in_range(SetMember x, const Sizes& n) { return x.v >= 0 && x.v <= n[Space::token_class]; }
 inline bool in_range(WarmOperand x, const Sizes& n) { return x.v >= 0 && x.v < n[Space::warm_row] + n[Space::warm_union]; }
+inline bool in_range(StoredView x, const Sizes& n) { return x.v >= 0 && x.v < n[Space::lexer_state] + n[Space::lead]; }
 inline bool in_range(StackDepth x, const Sizes&) { return x.v >= 0 && x.v < StackDepth::kMax; }
 inline bool in_range(Action x, const Sizes& n) {
     return x.v >= 0 && (x.is_shift() ? in_range(x.state(), n) : in_range(x.production(), n));
@@ -189,6 +196,10 @@ struct Name<SetMember> {
 template <>
 struct Name<WarmOperand> {
     static constexpr NameParts of() { return {"warm row, or the number of warm rows + union of warm rows"}; }
+};
+template <>
+struct Name<StoredView> {
+    static constexpr NameParts of() { return {"lexer state, or n_lexer_states + lead"}; }
 };
 template <>
 struct Name<StackDepth> {

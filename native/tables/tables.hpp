@@ -165,6 +165,29 @@ struct ClassifierTables {
     }
 };
 
+// Of a classifier that is closed over what follows a first terminal, for those terminals that are shifted before it reads the stack
+// (classifier/leads.hpp); empty in most artifacts.
+struct LeadTables {
+    Column<Lead, LexerState> lead_states;
+    Column<Lead, Terminal> lead_terminals;
+    Column<Lead, ClassSet> lead_always;
+    Offsets<Lead, Id<Space::lead_meaning>> lead_offsets;
+    Column<Id<Space::lead_meaning>, Label> lead_labels;
+    Column<Id<Space::lead_meaning>, ClassSet> lead_sets;
+
+    static constexpr const char* title = "the leads";
+    template <class F>
+    static void fields(F&& f) {
+        using T = LeadTables;
+        f("lead_states", &T::lead_states, "the lexer state of each lead, ascending");
+        f("lead_terminals", &T::lead_terminals, "what is shifted before the stack is read, ascending within a lexer state");
+        f("lead_always", &T::lead_always, "the tokens that every stack allows once the terminal is shifted");
+        f("lead_offsets", &T::lead_offsets, "lists of `lead_labels` and `lead_sets`");
+        f("lead_labels", &T::lead_labels, "the labels that stand for tokens of the lead, sorted");
+        f("lead_sets", &T::lead_sets, "the tokens that each of them stands for");
+    }
+};
+
 // The vocabulary, as classes of tokens that do the same in every lexer state.
 struct TokenTables {
     Count<TokenClass, 0> n_classes;
@@ -229,7 +252,7 @@ struct SymbolTables {
 struct WarmTables {
     Column<WarmSet, Maybe<WarmSet>> warm_set_before;
     Column<WarmSet, EmissionSet> warm_set_emission;
-    Column<WarmRow, LexerState> warm_row_state;
+    Column<WarmRow, StoredView> warm_row_state;
     Column<WarmRow, Maybe<WarmSet>> warm_row_set;
     Column<WarmUnion, WarmOperand> warm_union_first;
     Column<WarmUnion, WarmOperand> warm_union_second;
@@ -240,7 +263,7 @@ struct WarmTables {
         using T = WarmTables;
         f("warm_set_before", &T::warm_set_before, "what was gathered on a stack before, a set with a smaller number; -1: nothing");
         f("warm_set_emission", &T::warm_set_emission, "what was emitted next");
-        f("warm_row_state", &T::warm_row_state, "the lexer state in which a text met this row");
+        f("warm_row_state", &T::warm_row_state, "the lexer state in which a text met this row, or a lead of it");
         f("warm_row_set", &T::warm_row_set, "what was gathered on the stack then; -1: nothing");
         f("warm_union_first", &T::warm_union_first, "one of two rows whose union a text met; of unions, one with a smaller number");
         f("warm_union_second", &T::warm_union_second, "the other one");

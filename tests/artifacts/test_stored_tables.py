@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -19,7 +20,7 @@ from psc.grammars.build_grammar import artifact_bytes
 
 FIELDS = {name: (index, element) for fields in stored_tables().values() for name, index, element, _ in fields}
 GROUPS = {title: {f[0] for f in fields} for title, fields in stored_tables().items()}
-IN_CLOSED = GROUPS["the lexer"] | GROUPS["the LR tables"] | GROUPS["the stack classifier"] | GROUPS["the tokens"]
+IN_CLOSED: set[str] = set().union(*(GROUPS[f"the {g}"] for g in ("lexer", "LR tables", "stack classifier", "leads", "tokens")))
 IN_OPEN = GROUPS["the terminals' automaton"] | GROUPS["the LR tables"] | GROUPS["the tokens"]
 """What an artifact has, and one that is not closed."""
 
@@ -30,8 +31,9 @@ Tables = dict[str, object]
 
 
 def tables_of(closed: bool) -> Tables:
-    """Of a contextual grammar, which has conditions and starts."""
-    arrays = decode((artifact_bytes if closed else not_closed_bytes)(GRAMMARS["contextual"](), byte_tokenizer())).arrays
+    """Of a contextual grammar, which has conditions and starts; with leads."""
+    with mock.patch("psc.compiler.pipeline.build.MOST_WHOLE_SEQUENCES", 0):
+        arrays = decode((artifact_bytes if closed else not_closed_bytes)(GRAMMARS["contextual"](), byte_tokenizer())).arrays
     names = IN_CLOSED if closed else IN_OPEN
     assert set(arrays) == {*names.difference(SCALARS), "scalars"}
     tables = without_scalars(arrays)
@@ -132,6 +134,20 @@ def test_tables_that_are_in_range_and_no_automaton(stored: dict[bool, Tables], w
     change(tables)
     with pytest.raises(ValueError, match=f"^table '{table}' "):
         made(False, tables)
+
+
+@pytest.mark.parametrize("name", ["lead_states", "lead_terminals"])
+def test_leads_that_are_not_in_order(stored: dict[bool, Tables], name: str) -> None:
+    """A lexer state that had one terminal as a lead over and over would make its masks cost as much as the table is long."""
+    tables = stored[True]
+    states, terminals = (np.asarray(tables[n]).copy() for n in ("lead_states", "lead_terminals"))
+    assert len(states) > 1 and states[-1] > 0
+    if name == "lead_states":
+        states[0], states[1:] = states[-1], 0
+    else:
+        states[1], terminals[1] = states[0], terminals[0]
+    with pytest.raises(ValueError, match=f"^table '{name}' is not sorted"):
+        made(True, {**tables, "lead_states": states, "lead_terminals": terminals})
 
 
 def test_the_documentation_lists_them() -> None:

@@ -111,13 +111,10 @@ r3 ::= "a" (root{2,} | "" | [^é] root{0,2} "d"{2,}){2,} | "b" r3 root* | "d" [a
 
 @sanitized
 @pytest.mark.slow
-def test_an_artifact_that_cannot_be_closed_is_built_just_in_time() -> None:
-    """It was busy for more than 20 minutes: what was counted was not what took the time."""
+def test_a_classifier_that_seems_to_have_no_end() -> None:
+    """Closing it went on for more than 20 minutes once, and was given up by a guess later."""
     found = ahead_of_time(HOSTILE)
-    assert found.is_lazy
-    (warning,) = found.metadata["warnings"]
-    assert "to close the stack classifier" in warning
-    assert found.metadata["not_closed"]["stage"] == "stack classifier"
+    assert not found.is_lazy
     ours, theirs = psc.GrammarMatcher(found), matcher_of(HOSTILE)
     rng = random.Random(1)
     for _ in range(6):

@@ -1,6 +1,7 @@
 """Grammar tables, and artifacts, of whatever a test has of a grammar."""
 
 from typing import Any
+from unittest import mock
 
 import psc
 from psc.artifacts.format import encode
@@ -22,6 +23,12 @@ def tables_of(grammar: Any) -> GrammarTables:
 def compile_ahead(grammar: Any, info: TokenizerInfo) -> psc.CompiledGrammar:
     """The same, ahead of time."""
     return compiled_from_file(ahead_bytes(grammar, info), tokenizer_info=info, place="artifact")
+
+
+def compile_with_leads(grammar: Any, info: TokenizerInfo) -> psc.CompiledGrammar:
+    """The same, its sequences cut behind their first terminals, as those of large grammars are."""
+    with mock.patch("psc.compiler.pipeline.build.MOST_WHOLE_SEQUENCES", 0):
+        return compile_ahead(grammar, info)
 
 
 def ahead_bytes(grammar: Any, info: TokenizerInfo) -> bytes:

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import lark
 import numpy as np
-from grammar_tables import compile_ahead
+from grammar_tables import compile_ahead, compile_with_leads
 from hypothesis import assume
 from not_closed import compile_not_closed
 from oracle import CfgOracle, ContextualKeepAllOracle, ContextualOracle, KeepAllOracle, ModalOracle, Oracle, Undecided
@@ -45,6 +45,7 @@ class Language:
             builds = {
                 "just in time": self.just_in_time(text, info),
                 "ahead of time": compile_ahead(self.grammar(text), info),
+                "with leads": compile_with_leads(self.grammar(text), info),
                 "not closed": compile_not_closed(self.grammar(text), info),
                 "tokens read": compile_not_closed(self.grammar(text), info, classes=False),
             }
