@@ -12,6 +12,7 @@ import pytest
 from registries import (
     IMPATIENT,
     TOKEN,
+    WAITING,
     artifact,
     header,
     large_artifact,
@@ -92,7 +93,7 @@ def test_passing_failures_pass(store: Store, status: str) -> None:
             published()(connection, head, 0)
 
     with misbehaving(fails_twice) as url:
-        assert pull(url, store) == FOUND
+        assert pull(url, store, WAITING) == FOUND
 
 
 def test_failures_that_do_not_pass(store: Store) -> None:
@@ -144,7 +145,7 @@ def test_wrong_bytes_of_an_earlier_pull_are_fetched_again(store: Store) -> None:
     for earlier in (b"x" * 100, b"x" * FOUND.size, b"x" * (FOUND.size + 5)):
         (store.root / "incoming" / f"{FOUND.digest}.part").write_bytes(earlier)
         with misbehaving(published()) as url:
-            assert pull(url, store) == FOUND
+            assert pull(url, store, WAITING) == FOUND
         assert store.read(FOUND) == artifact()
         (store.root / FOUND.blob_path).unlink()
 

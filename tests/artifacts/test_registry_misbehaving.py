@@ -11,6 +11,7 @@ import pytest
 from registries import (
     IMPATIENT,
     TOKEN,
+    WAITING,
     artifact,
     certificate,
     header,
@@ -38,7 +39,7 @@ def store(tmp_path: Path) -> Store:
 
 def test_the_well_behaved_one(store: Store) -> None:
     with misbehaving(published()) as url:
-        assert pull(url, store) == FOUND
+        assert pull(url, store, WAITING) == FOUND
     assert store.read(FOUND) == artifact() and not list((store.root / "incoming").iterdir())
 
 
@@ -242,7 +243,7 @@ def test_redirects_are_followed_a_few_times(store: Store) -> None:
         respond(connection, status="301 Moved Permanently", headers=(f"Location: {path_of(head)}/again",))
 
     with misbehaving(redirect) as url:
-        assert pull(url, store) == FOUND
+        assert pull(url, store, WAITING) == FOUND
     with misbehaving(for_ever) as url, pytest.raises(RegistryError, match="redirects more than 5 times"):
         pull(url, store)
 
@@ -309,7 +310,7 @@ def test_a_server_without_ranges(store: Store) -> None:
         respond(connection, artifact()) if "/blobs/" in path_of(head) else published()(connection, head, 0)
 
     with misbehaving(whole) as url:
-        assert pull(url, store) == FOUND
+        assert pull(url, store, WAITING) == FOUND
     assert store.read(FOUND) == artifact()
 
 
@@ -323,7 +324,7 @@ def test_a_full_disk_while_pulling(store: Store, monkeypatch: pytest.MonkeyPatch
             with pytest.raises(StoreError, match=r"incoming/.*: cannot write the file: No space left.*psc registry gc"):
                 pull(url, store)
         assert nothing_came(store)
-        assert pull(url, store) == FOUND
+        assert pull(url, store, WAITING) == FOUND
 
 
 @pytest.mark.parametrize(("call", "what"), [("ftruncate", "write"), ("pread", "read")])
@@ -341,7 +342,7 @@ def test_a_part_file_that_cannot_be_cut_off_or_read(store: Store, monkeypatch: p
             patched.setattr(f"os.{call}", failing)
             with pytest.raises(StoreError, match=rf"incoming/.*\.part: cannot {what} the file: Input/output error"):
                 pull(url, store)
-        assert pull(url, store) == FOUND
+        assert pull(url, store, WAITING) == FOUND
 
 
 def test_a_full_disk_is_no_registrys_fault(tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

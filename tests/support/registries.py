@@ -34,6 +34,8 @@ TOKEN = "a-token-for-pushing-in-tests"
 READ_TOKEN = "a-token-for-reading-in-tests"
 IMPATIENT = Patience(connect=1.0, stall=0.4, least_bytes=64, answer=20.0, attempts=3, backoff=0.01, longest_wait=0.5)
 """For servers that misbehave; well-behaved ones get the default."""
+WAITING = replace(IMPATIENT, connect=30.0, stall=30.0)
+"""For servers that misbehave and answer all the same, be the machine as busy as it may."""
 
 
 @cache
