@@ -96,6 +96,16 @@ def _terminals(n: int) -> str:
     return f"start: ({'|'.join(f'T{i}' for i in range(n))})*\n" + "".join(f'T{i}: /{i}[a-z]+/ | "k{i}"i\n' for i in range(n))
 
 
+def _texts(n: int, rng: random.Random) -> str:
+    letters = "".join(rng.choices("abcdefghij", k=4))
+    return f"start: ({'|'.join(f'T{i}' for i in range(n))})*\n" + "".join(f'T{i}: "{letters}{i}"\n' for i in range(n))
+
+
+def _substrings(rng: random.Random, n: int) -> str:
+    how, text = rng.choice([("words", " ".join(_words(rng, n, 5))), ("chars", _words(rng, 1, 6 * n)[0])])
+    return f'%llguidance {{}}\nstart: S\nS: %regex {{"substring_{how}": "{text}"}}\n'
+
+
 def _dialect(n: int) -> str:
     rules = "".join(f'r{i}: /[a-z]{{1,{i % 40 + 1}}}/ "{i}"\n' for i in range(n))
     return f"%llguidance {{}}\nstart: {' '.join(f'r{i}' for i in range(n))}\n{rules}"
@@ -124,13 +134,16 @@ INPUTS: dict[str, Callable[[random.Random], Callable[..., Any]]] = {
     "lark: templates": _lark(lambda r: _templates(r.randint(100, 2000))),
     "lark: alternatives": _lark(lambda r: "start: " + " | ".join(f'"{w}"' for w in _words(r, r.randint(1000, 20_000), 6)) + "\n"),
     "lark: terminals": _lark(lambda r: _terminals(r.randint(100, 2000))),
+    "lark: texts that follow each other": _lark(lambda r: _texts(r.randint(1000, 5000), r)),
     "lark: priorities": _lark(lambda r: "start: T0\n" + "".join(f"T{i}.{i}: T{i + 1} /a{i}/\n" for i in range(800)) + 'T800: "z"\n'),
     "lark: dialect": _lark(lambda r: _dialect(r.randint(100, 3000))),
+    "lark: substrings": _lark(lambda r: _substrings(r, r.randint(1000, 20_000))),
     "lark: malformed": _lark(lambda r: "start: " + '"a" ' * r.randint(1000, 50_000) + ")\n"),
     "lark: comments": _lark(lambda r: 'start: "a"\n' + "// nothing\n" * r.randint(10_000, 200_000)),
     "ebnf: a chain of rules": _ebnf(lambda r: _ebnf_chain(r.randint(1000, 20_000))),
     "ebnf: brackets": _ebnf(lambda r: "root ::= " + (n := r.randint(100, 20_000)) * "(" + '"a"' + n * ")"),
     "ebnf: alternatives": _ebnf(lambda r: "root ::= " + " | ".join(f'"{w}"' for w in _words(r, r.randint(1000, 50_000), 8))),
+    "ebnf: substrings": _ebnf(lambda r: f"root ::= Substring({json.dumps(_words(r, r.randint(1000, 30_000), 8))[1:-1]})"),
     "ebnf: classes": _ebnf(lambda r: "root ::= " + "|".join(f"[\\u{a:04x}-\\u{a + 255:04x}]+" for a in range(0x100, 0xD700, 14))),
     "ebnf: repeats": _ebnf(lambda r: "root ::= " + " ".join(f"[a-{c}]{{1,{r.randint(50, 400)}}}" for c in "bcdefgh")),
     "ebnf: ambiguous": _ebnf(lambda r: "root ::= " + " | ".join(f"a{i} a{j}" for i in range(40) for j in range(40)) + "\n"

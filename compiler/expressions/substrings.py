@@ -10,8 +10,10 @@ Source: A. Blumer et al., "The smallest automaton recognizing the subwords of a 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import accumulate
 from typing import Final
 
+from psc._core import stop_if_cancelled
 from psc.compiler.expressions.expression import Automaton
 from psc.errors import ResourceLimitError
 from psc.support.limits import limit
@@ -26,17 +28,18 @@ def substring_automaton(chunks: Iterable[str]) -> Automaton:
     Raises:
         ResourceLimitError: the items are too many or too similar: states have more than `MAX_PLACES` places.
     """
-    text = ""
-    borders = {0}
-    for chunk in chunks:
-        text += chunk
-        borders.add(len(text))
+    items = list(chunks)
+    text = "".join(items)
+    borders = {0, *accumulate(map(len, items))}
     start = tuple(sorted(borders))
     numbers = {start: 0}
     states = [start]
+    accepts = []
     arcs = []
     places = 0
     for i, state in enumerate(states):  # grows while it is read
+        stop_if_cancelled()
+        accepts.append(not borders.isdisjoint(state))
         places += len(state)
         if places > MAX_PLACES:
             raise ResourceLimitError(f"the parts of the text are so much alike that they need more than {MAX_PLACES:,} places")
@@ -50,4 +53,4 @@ def substring_automaton(chunks: Iterable[str]) -> Automaton:
                 numbers[to] = len(states)
                 states.append(to)
             arcs.append((i, ord(character), ord(character), numbers[to]))
-    return Automaton(tuple([any(p in borders for p in state) for state in states]), tuple(arcs))
+    return Automaton(tuple(accepts), tuple(arcs))

@@ -37,7 +37,13 @@ private:
 public:
     class Builder {
     public:
-        explicit Builder(std::size_t n_rows) { rows_.reserve(n_rows + 1); }
+        // `n_slots`: where it is known, the sum of least_slots() of all rows, so that no row moves all rows before it.
+        explicit Builder(std::size_t n_rows, std::size_t n_slots = 0) {
+            rows_.reserve(n_rows + 1);
+            slots_.reserve(n_slots + 1);
+        }
+        // Of a row with this many entries.
+        static std::size_t least_slots(std::size_t n) { return n < 2 ? n : std::size_t{1} << std::bit_width(n); }
 
         // The next row, each column at most once.
         void add(std::span<const Entry> entries) {
