@@ -2,8 +2,8 @@
 
 They behave as pydantic's models do where programs that were written for those look: keyword arguments only, dictionaries in the
 place of records, unknown keys ignored, fields that can be set later (and are not checked then), ``model_validate``,
-``model_dump`` and their JSON forms. A warning names an ignored key that is like a field. A value is taken as it is or refused;
-texts are not read as numbers.
+``model_dump`` and their JSON forms. A warning names an ignored key that is like a field, of the first 100 in all. A value is taken
+as it is or refused; texts are not read as numbers.
 
 One :class:`Reading` reads all of them. It makes a record before it fills it, and fills records from a list, so nesting costs no
 stack. A kind of documents that asks for more than the annotations say, or has other words for it, has a subclass.
@@ -32,8 +32,10 @@ _log = logging.getLogger("psc.compiler")
 _T = TypeVar("_T")
 _Record = TypeVar("_Record", bound="CheckedRecord")
 MAX_NESTING: Final = limit("tag_formats")
-_MAX_LIST_VALUES: Final = limit("tag_list_values")
 """Records inside each other."""
+_MAX_LIST_VALUES: Final = limit("tag_list_values")
+_MAX_UNKNOWN: Final = 100
+"""Names that no record has, of which one reading looks for a field that is like them: 60 us each."""
 _TOO_DEEP: Final = "formats or schemas are nested too deeply, or one contains itself"
 
 
@@ -119,9 +121,12 @@ class Reading:
         """Which of it is being read."""
         self._n_values = 0
         """In lists, so far."""
+        self._n_unknown = 0
+        """Names that no record has, so far."""
 
     def read(self, cls: type[_Record], given: object, path: str = "") -> _Record:
         """The record that a value describes, or the record itself. Raises InvalidStructuralTagError."""
+        self._depth = 0
         made = self.begin(cls, given, path)
         self._fill_open()
         return made
@@ -167,8 +172,13 @@ class Reading:
         known = _keys_of(type(record))
         missing = [name for name in known if name not in given]
         for name in given:
+            if name in known:
+                continue
             stop_if_cancelled()
-            meant = () if name in known or not isinstance(name, str) else similar(name, missing)
+            self._n_unknown += 1
+            if self._n_unknown > _MAX_UNKNOWN:
+                break
+            meant = similar(name, missing) if isinstance(name, str) else ()
             if meant:
                 ignored = f"{shortened(prefix)}{shortened(name)}"
                 warn(_log, f"{ignored}: there is no such field, so it is ignored; did you mean {meant[0]!r}?")

@@ -68,7 +68,8 @@ class StructuralTag(CheckedRecord):
         Raises:
             InvalidStructuralTagError: a value has another type; InvalidJSONError: a schema is a text that is not JSON.
         """
-        items = [Reading().read(StructuralTagItem, tag, f"tags[{i}]") for i, tag in enumerate(tags)]
+        reading = Reading()
+        items = [reading.read(StructuralTagItem, tag, f"tags[{i}]") for i, tag in enumerate(tags)]
         read = [
             TagFormat(begin=item.begin, content=JSONSchemaFormat(json_schema=item.schema_value()), end=item.end) for item in items
         ]

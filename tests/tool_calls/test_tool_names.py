@@ -189,3 +189,16 @@ def test_a_misspelt_field_is_a_warning(work: Any, said: str, caplog: pytest.LogC
 def test_other_fields_are_no_warning(caplog: pytest.LogCaptureFixture) -> None:
     psc.normalize_tool_choice([{"type": "function", "function": {"name": "n", "cache_control": 1, "parameters": {}}}])
     assert not caplog.text
+
+
+def test_only_the_first_unknown_fields_are_looked_at(caplog: pytest.LogCaptureFixture) -> None:
+    tools = [_tool(f"f{i}") for i in range(4)]
+    for i in (1, 3):
+        tools[i]["function"] |= {f"strikt{k}": 1 for k in range(70)}
+    psc.normalize_tool_choice(tools)
+    said = [record.getMessage().partition(":")[0] for record in caplog.records]
+    assert said == [f"tools[{i}].function.strikt{k}" for i, n in ((1, 70), (3, 30)) for k in range(n)]
+
+
+def test_tools_are_not_inside_each_other() -> None:
+    psc.normalize_tool_choice([_tool(f"f{i}") for i in range(2_000)])  # records may be 1,000 deep

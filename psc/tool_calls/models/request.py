@@ -135,10 +135,11 @@ def _each_tool(tools: object) -> list[FunctionToolParam | BuiltinToolParam]:
         return []
     if not isinstance(tools, (list, tuple)):
         raise InvalidStructuralTagError(f"tools: must be a list, not {type(tools).__name__}")
-    return [_read_tool(given, f"tools[{i}]") for i, given in enumerate(tools)]
+    reading = Reading()
+    return [_read_tool(given, f"tools[{i}]", reading) for i, given in enumerate(tools)]
 
 
-def _read_tool(given: object, path: str) -> FunctionToolParam | BuiltinToolParam:
+def _read_tool(given: object, path: str, reading: Reading) -> FunctionToolParam | BuiltinToolParam:
     if isinstance(given, (FunctionToolParam, BuiltinToolParam)):
         return given
     given = _plain(given)
@@ -147,12 +148,12 @@ def _read_tool(given: object, path: str) -> FunctionToolParam | BuiltinToolParam
             f'{path}: must be a dictionary with a "type", such as {{"type": "function", "function": …}}'
         )
     if given.get("type", "function") != "function":
-        return Reading().read(BuiltinToolParam, given, path)
+        return reading.read(BuiltinToolParam, given, path)
     if "function" not in given:
         raise InvalidStructuralTagError(
             f'{path}.function: is missing; a function tool is {{"type": "function", "function": {{"name": …, "parameters": …}}}}'
         )
-    return Reading().read(FunctionToolParam, given, path)
+    return reading.read(FunctionToolParam, given, path)
 
 
 def _read_choice(
