@@ -9,7 +9,7 @@ Cost: 2 us a node to write the words, then for JSON a tenth of a millisecond.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -158,23 +158,27 @@ def _if_empty(rule_set: RuleSet, way: list[str], limits: TerminalLimits) -> Call
         for name, part in whole.read_parts.items():
             if any(rule.startswith(f"{name}.") for rule in way):
                 return part.if_empty
-        for part in whole.read_parts.values():
-            if part.if_empty is not None and native_rules(part.rules, part.root).lower(**vars(limits)).way:
-                return part.if_empty
+        if (empty := _empty_part(whole.read_parts.values(), limits)) is not None:
+            return empty.if_empty
     return rule_set.if_empty
 
 
 def _require_texts_of_parts(rule_set: RuleSet, limits: TerminalLimits) -> None:
     """Raises the error of a part that matches no text, as linking does: the rest would do without the part."""
     whole = joined_rules(rule_set)
-    if whole is None:
-        return
-    for name, part in whole.parts.items():
-        if isinstance(part, UnreadPart):
-            read = whole.read_parts[name]
-            with suppress(ResourceLimitError):  # the rules of the whole are within the limits
-                if read.if_empty is not None and native_rules(read.rules, read.root).lower(**vars(limits)).way:
-                    raise read.if_empty()
+    if whole is not None:
+        unread = [whole.read_parts[name] for name, part in whole.parts.items() if isinstance(part, UnreadPart)]
+        if (empty := _empty_part(unread, limits)) is not None and empty.if_empty is not None:
+            raise empty.if_empty()
+
+
+def _empty_part(parts: Iterable[RuleSet], limits: TerminalLimits) -> RuleSet | None:
+    """The first part that matches no text, of those that have an error for that."""
+    for part in parts:
+        with suppress(ResourceLimitError):  # the rules of the whole are within the limits
+            if part.if_empty is not None and native_rules(part.rules, part.root).lower(**vars(limits)).way:
+                return part
+    return None
 
 
 def _undefined(rule_set: RuleSet, name: str) -> str:

@@ -7,7 +7,6 @@ off, and the end waits for them up to a second: CPython ends such threads wherev
 
 from __future__ import annotations
 
-import atexit
 from typing import Final, TypeVar
 
 from psc import _core
@@ -74,10 +73,5 @@ def result_unless_cancelled(pending: Pending[_T], cancellation: Cancellation | N
     return pending.wait(check, timeout_s)
 
 
-def _end() -> None:
-    ending.begin()
-    _core.end_compilations(_PATIENCE_AT_EXIT_S)
-
-
 in_child(_core.forget_other_threads)
-atexit.register(_end)
+ending.at_end(lambda: _core.end_compilations(_PATIENCE_AT_EXIT_S))

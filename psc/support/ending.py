@@ -12,8 +12,10 @@ What a thread has begun to log before the end is waited for by `logging.shutdown
 
 from __future__ import annotations
 
+import atexit
 import logging
 import threading
+from collections.abc import Callable
 from types import TracebackType
 
 _SILENT = logging.CRITICAL + 1
@@ -23,6 +25,16 @@ _has_begun = False
 def has_begun() -> bool:
     """Whether the program ends."""
     return _has_begun
+
+
+def at_end(call: Callable[[], object]) -> None:
+    """Has a function called when the program ends, once psc writes nothing more."""
+
+    def end() -> None:
+        begin()
+        call()
+
+    atexit.register(end)
 
 
 def begin() -> None:

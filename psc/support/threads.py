@@ -9,7 +9,6 @@ Cost: a lock, beside the 50 us of a thread.
 
 from __future__ import annotations
 
-import atexit
 import threading
 import time
 
@@ -52,12 +51,7 @@ class _Starts:
         self._n = 0
 
 
-def _end() -> None:
-    ending.begin()
-    _STARTS.end()
-
-
 _STARTS = _Starts()
 start = _STARTS.start
 in_child(_STARTS.in_child)
-atexit.register(_end)
+ending.at_end(_STARTS.end)

@@ -16,7 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import psc
-from tests.support.json_schema.unique_oracle import Array, Either, Form, Many, Members, Strings, complete, viable
+from tests.support.json_schema.unique_oracle import Array, Either, Form, Many, Members, Strings
+from tests.support.json_schema.unique_walk import check_along_a_walk
 
 
 def _matching(pattern: str, letters: str, longest: int, count: int | None, **more: Any) -> Strings:
@@ -150,53 +151,9 @@ FORMS = st.one_of(
 )
 
 
-def _check(form: Form, text: bytes, matcher: psc.GrammarMatcher, tokenizer: psc.TokenizerInfo) -> list[int]:
-    """Compares the whole mask with the oracle, and gives the tokens."""
-    tokens = tokenizer.decoded_vocab
-    allowed = set(matcher.allowed_tokens().tolist())
-    stop = len(tokens) - 1
-    for token in range(len(tokens) - 1):
-        wanted = viable(form, text + tokens[token])
-        assert (token in allowed) == wanted, (json.dumps(form.schema), text, tokens[token], wanted)
-    assert (stop in allowed) == complete(form, text) == matcher.is_completed(), (form, text)
-    return sorted(allowed - {stop})
-
-
 @given(form=FORMS, seed=st.integers(0, 2**32), vocabulary=st.integers(0, 3))
 def test_masks_are_those_of_the_oracle(form: Form, seed: int, vocabulary: int) -> None:
-    rng = random.Random(seed)
-    tokenizer = _vocabulary(vocabulary)
-    grammar = _compiled(form, vocabulary)
-    matcher = psc.GrammarMatcher(grammar)
-    text, steps = b"", 0
-    past: list[bytes] = []
-    while steps < 14:
-        steps += 1
-        tokens = _check(form, text, matcher, tokenizer)
-        if not tokens:
-            break
-        way = rng.random()
-        if way < 0.1 and past:
-            n = rng.randint(1, len(past))
-            matcher.rollback(n)
-            text = past[-n]
-            del past[-n:]
-            continue
-        if way < 0.2:
-            matcher = matcher.fork()
-        decoded = tokenizer.decoded_vocab
-        dense = [t for t in tokens if len(decoded[t]) > 1 or decoded[t] in b'ab"],[']
-        token = rng.choice(dense or tokens)
-        if way < 0.3:
-            assert matcher.accept_string(decoded[token])
-        else:
-            assert matcher.accept_token(token)
-        past.append(text)
-        text += decoded[token]
-        refused = set(range(len(decoded) - 1)) - set(matcher.allowed_tokens().tolist())
-        for other in rng.sample(sorted(refused), min(4, len(refused))):
-            assert not matcher.fork().accept_token(other)
-            assert not matcher.fork().accept_string(decoded[other])
+    check_along_a_walk(form, _compiled(form, vocabulary), seed, b'ab"],[')
 
 
 NAMES_OF_MEMBERS = {"type": "array", "items": {"type": "string"}, "uniqueItems": True}

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 import psc
 from tests.support.json_schema.scalar_oracle import Scalars, Value
-from tests.support.json_schema.unique_oracle import Array, Either, Form, Many, Members, complete, viable
+from tests.support.json_schema.unique_oracle import Array, Either, Form, Many, Members
+from tests.support.json_schema.unique_walk import check_along_a_walk
 
 
 def _is_integer(value: Value) -> bool:
@@ -90,40 +91,8 @@ def _forms(items: Scalars) -> st.SearchStrategy[Form]:
 @given(data=st.data(), items=st.sampled_from(SCALARS), seed=st.integers(0, 2**32), vocabulary=st.integers(0, 3))
 def test_masks_are_those_of_the_oracle(data: st.DataObject, items: Scalars, seed: int, vocabulary: int) -> None:
     form = data.draw(_forms(items))
-    rng = random.Random(seed)
-    tokens = _vocabulary(vocabulary).decoded_vocab
-    stop = len(tokens) - 1
-    matcher = psc.GrammarMatcher(
-        _compiler(vocabulary).compile_json_schema(json.dumps(form.schema), strict_mode=False, max_digits=items.max_digits)
-    )
-    text = b""
-    past: list[bytes] = []
-    for _ in range(12):
-        allowed = set(matcher.allowed_tokens().tolist())
-        for token in range(stop):
-            wanted = viable(form, text + tokens[token])
-            assert (token in allowed) == wanted, (json.dumps(form.schema), items.max_digits, text, tokens[token], wanted)
-        assert (stop in allowed) == complete(form, text) == matcher.is_completed(), (form, text)
-        ways = sorted(allowed - {stop})
-        if not ways:
-            break
-        if rng.random() < 0.1 and past:
-            n = rng.randint(1, len(past))
-            matcher.rollback(n)
-            text = past[-n]
-            del past[-n:]
-            continue
-        if rng.random() < 0.1:
-            matcher = matcher.fork()
-        dense = [t for t in ways if len(tokens[t]) > 1 or tokens[t] in b'01,]".-']
-        token = rng.choice(dense or ways)
-        assert matcher.accept_string(tokens[token]) if rng.random() < 0.2 else matcher.accept_token(token)
-        past.append(text)
-        text += tokens[token]
-        refused = sorted(set(range(stop)) - set(matcher.allowed_tokens().tolist()))
-        for other in rng.sample(refused, min(4, len(refused))):
-            assert not matcher.fork().accept_token(other)
-            assert not matcher.fork().accept_string(tokens[other])
+    compiled = _compiler(vocabulary).compile_json_schema(json.dumps(form.schema), strict_mode=False, max_digits=items.max_digits)
+    check_along_a_walk(form, compiled, seed, b'01,]".-', steps=12)
 
 
 def _accepts(items: dict[str, Any], text: str) -> bool:

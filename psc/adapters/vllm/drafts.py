@@ -1,9 +1,9 @@
-"""Forced tokens as drafts in vLLM: what a request's grammar forces takes the place of what a proposer found.
+"""Forced tokens as drafts in vLLM: tokens that a request's grammar forces replace those that a proposer drafted.
 
-vLLM verifies drafts where it speculates (`--speculative-config`), by n-grams of the prompt, say, which needs no draft model. After
-each step the scheduler is told of new drafts, and has the grammar cut them. Behind that, where the option `forced_drafts` is set, a
-request whose grammar forces tokens has these as its drafts instead, at most as many as vLLM speculates. Every mask allows them, and
-the sampler verifies them as it does others, so texts are as without.
+vLLM verifies drafts where it speculates (`--speculative-config`); n-grams of the prompt need no draft model. After each step the
+scheduler gets new drafts and cuts them by the grammar. With the option `forced_drafts` psc then replaces the drafts of a request
+whose grammar forces tokens by these, at most as many as vLLM speculates. Every mask allows them and the sampler verifies them, so
+texts do not change.
 
 With asynchronous scheduling drafts stay on the device, and vLLM does not ask: nothing is proposed then. `--no-async-scheduling` is
 for that. A request that reasons has its grammar's drafts once that has ended.
