@@ -13,13 +13,14 @@ import copy
 import json
 import random
 import struct
+from contextlib import nullcontext
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from grammar_tables import ahead_bytes
+from grammar_tables import ahead_bytes, cutting
 from not_closed import not_closed_bytes
 from small_grammars import GRAMMARS
 from token_grammars import TOKENIZER, random_expression, rule_set
@@ -62,14 +63,15 @@ _HOSTILE: tuple[Any, ...] = (
 
 
 @cache
-def original(name: str, few: bool, closed: bool) -> bytes:
-    """An artifact, with names of rows if it is closed; or that of a grammar that speaks of tokens."""
+def original(name: str, few: bool, closed: bool, cut: bool = False) -> bytes:
+    """An artifact, with names of rows if it is closed, and with leads if it is cut; or that of a grammar that speaks of tokens."""
     if name == "tokens":
         return ahead_bytes(rule_set(random_expression(random.Random(few + 2 * closed), 3)), TOKENIZER)
     grammar, info = GRAMMARS[name](), tokenizer(_TOKENS) if few else vocabulary(False)
     if not closed:
         return not_closed_bytes(grammar, info)
-    artifact = decode(artifact_bytes(grammar, info))
+    with cutting() if cut else nullcontext():
+        artifact = decode(artifact_bytes(grammar, info))
     met = rows_met(artifact.arrays, artifact.metadata, info, [(text, text.encode()) for text in _TEXTS])
     return encode({**artifact.arrays, **met.arrays}, artifact.metadata)
 
@@ -209,7 +211,7 @@ def call(case: Case, m: psc.GrammarMatcher, matchers: list[psc.GrammarMatcher]) 
 
 def run_case(case: Case) -> None:
     name, few = case.rng.choice([*sorted(GRAMMARS), "tokens"]), case.rng.random() < 0.7
-    data = original(name, few, case.rng.random() < 0.6)
+    data = original(name, few, case.rng.random() < 0.6, case.rng.random() < 0.5)
     alter = case.rng.choice((altered_bytes, altered_header, *[altered_tables] * 4))
     altered = alter(case, data)
     case.attach("artifact.psc", altered)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
+from grammar_tables import compile_with_leads
 from small_grammars import COMPILERS, GRAMMARS
 from vocabularies import byte_tokenizer, tokenizer
 
@@ -24,6 +25,7 @@ MORE = {
         'start: s\ns: "i" s | "i" s "e" s | "x"\n%ignore " "\n', lexer="basic", keep_all_actions=True
     ),
 }
+WAYS = {**COMPILERS, "with leads": compile_with_leads}
 # Free text with calls in it: by a compiler the calls' schemas are machines of their own, which are linked.
 TAGS = {
     "format": {
@@ -77,7 +79,7 @@ def vocabulary(small: bool) -> TokenizerInfo:
 
 def names() -> list[tuple[str, str, bool]]:
     """(grammar, how it is built, whether over few tokens) of all that there are."""
-    small = [(name, how, few) for name in (*GRAMMARS, *MORE) for how in COMPILERS for few in (False, True)]
+    small = [(name, how, few) for name in (*GRAMMARS, *MORE) for how in WAYS for few in (False, True)]
     linked = [("calls in free text", "linked", False), ("calls in free text", "just in time", True)]  # linked: over all bytes
     return [*small, *linked, ("java", "just in time", False), ("sql", "just in time", False)]
 
@@ -92,4 +94,4 @@ def compiled(name: str, how: str, few: bool) -> CompiledGrammar:
             return GrammarCompiler(vocabulary(few), store=False).compile_structural_tag(TAGS)
         return compile_just_in_time(Grammar.from_structural_tag(TAGS), vocabulary(few))
     grammar = {**GRAMMARS, **MORE}[name]()
-    return COMPILERS[how](grammar, vocabulary(few))
+    return WAYS[how](grammar, vocabulary(few))

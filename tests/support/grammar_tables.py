@@ -25,9 +25,14 @@ def compile_ahead(grammar: Any, info: TokenizerInfo) -> psc.CompiledGrammar:
     return compiled_from_file(ahead_bytes(grammar, info), tokenizer_info=info, place="artifact")
 
 
+def cutting() -> Any:
+    """A block in which sequences of terminals are cut behind the first one, as those of large grammars are."""
+    return mock.patch("psc.compiler.pipeline.build.MOST_WHOLE_SEQUENCES", 0)
+
+
 def compile_with_leads(grammar: Any, info: TokenizerInfo) -> psc.CompiledGrammar:
-    """The same, its sequences cut behind their first terminals, as those of large grammars are."""
-    with mock.patch("psc.compiler.pipeline.build.MOST_WHOLE_SEQUENCES", 0):
+    """The same, with leads."""
+    with cutting():
         return compile_ahead(grammar, info)
 
 
