@@ -1,4 +1,4 @@
-"""A server that speaks OpenAI's protocol, with a random model or one of Transformers; what it writes goes through psc.
+"""A server for development that speaks OpenAI's protocol, with a random model or one of Transformers; its texts go through psc.
 
     python examples/openai_server.py [--port P] [--tokenizer SPEC | --model FOLDER] [--tool-format NAME]
 
@@ -6,7 +6,8 @@
     curl -s localhost:8000/v1/chat/completions --json '{"messages": [{"role": "user", "content": "Hi"}],
         "response_format": {"type": "json_object"}}'
 
-Of the protocol it has `/v1/models`, `/v1/completions` and `/v1/chat/completions`, streamed or not, with tools; `/metrics` counts.
+Of the protocol it has `/v1/models`, `/v1/completions`, `/v1/chat/completions` and `/v1/responses`, streamed or not, with
+tools; `/metrics` counts.
 docs/serving.md lists what requests may have; what the server cannot enforce is refused by name. The package `openai_api` beside
 this file is the server.
 """

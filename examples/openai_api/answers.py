@@ -8,6 +8,7 @@ from typing import Any
 
 import psc
 from openai_api.deltas import Arguments, CallBegin, Delta, Text
+from openai_api.errors import ApiError
 from openai_api.generation import Choice, Told
 from openai_api.tasks import Engine, Task
 
@@ -130,6 +131,12 @@ def _head(engine: Engine, task: Task) -> dict[str, Any]:
     kind = ("chat.completion.chunk" if task.stream else "chat.completion") if task.chat else "text_completion"
     prefix = "chatcmpl" if task.chat else "cmpl"
     return {"id": f"{prefix}-{uuid.uuid4().hex}", "object": kind, "created": int(time.time()), "model": engine.model.name}
+
+
+def failed(error: ApiError) -> Iterator[str]:
+    """The last events of an answer that came to no end."""
+    yield event(error.content)
+    yield "data: [DONE]\n\n"
 
 
 def event(content: dict[str, Any]) -> str:

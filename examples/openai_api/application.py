@@ -20,7 +20,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response, Strea
 from starlette.routing import Route
 
 import psc
-from openai_api.answers import answer, event, events
+from openai_api.endpoints import CHAT_COMPLETIONS, COMPLETIONS, RESPONSES, Api, Stream
 from openai_api.errors import ApiError, ClientGone, no_such_model
 from openai_api.fields import MOST_BYTES, parsed
 from openai_api.tasks import Engine, Task
@@ -72,11 +72,15 @@ class Server:
 
     async def completions(self, request: Request) -> Response:
         """`/v1/completions`."""
-        return await self._respond(request, chat=False)
+        return await self._respond(request, COMPLETIONS)
 
     async def chat_completions(self, request: Request) -> Response:
         """`/v1/chat/completions`."""
-        return await self._respond(request, chat=True)
+        return await self._respond(request, CHAT_COMPLETIONS)
+
+    async def responses(self, request: Request) -> Response:
+        """`/v1/responses`."""
+        return await self._respond(request, RESPONSES)
 
     async def models(self, request: Request) -> Response:
         """`/v1/models`."""
@@ -116,22 +120,22 @@ class Server:
 
         return checked
 
-    async def _respond(self, request: Request, chat: bool) -> Response:
+    async def _respond(self, request: Request, api: Api) -> Response:
         _check_content_type(request)
         work = _Work()
         try:
             body = parsed(await _body(request))
             async with _called_off_when_gone(request, work):
-                task = await self._read(body, chat, work)
+                task = await self._read(body, api, work)
                 if not task.stream:
                     with self._running():
-                        whole = await _in_thread(self._writing, partial(answer, self._engine, task, work.cancellation))
+                        whole = await _in_thread(self._writing, partial(api.answer, self._engine, task, work.cancellation))
                     self._answered(request, 200)
                     return JSONResponse(whole)
         except (ClientGone, ClientDisconnect):
             self._answered(request, CLIENT_GONE)
             return Response(status_code=CLIENT_GONE)
-        return StreamingResponse(self._events(request, task, work), media_type="text/event-stream")
+        return StreamingResponse(self._events(request, api.stream(self._engine, task), work), media_type="text/event-stream")
 
     def _check_origin(self, request: Request) -> None:
         """Raises ApiError for what a page of another site makes a browser send: it cannot set these headers as programs do."""
@@ -146,11 +150,11 @@ class Server:
         if (origin is not None and origin.partition("://")[2].lower() != host.lower()) or site not in ("none", "same-origin"):
             raise ApiError("pages of other sites may not use this server", status=403, code="origin")
 
-    async def _read(self, body: dict[str, Any], chat: bool, work: _Work) -> Task:
+    async def _read(self, body: dict[str, Any], api: Api, work: _Work) -> Task:
         """The task of a request, within the time that a grammar may take."""
         timer = asyncio.get_running_loop().call_later(COMPILE_SECONDS, work.call_off_as_late)
         try:
-            return await _in_thread(self._compiling, partial(self._engine.read, body, chat, work.cancellation))
+            return await _in_thread(self._compiling, partial(api.read, self._engine, body, work.cancellation))
         except psc.CompilationCancelledError as error:
             if not work.is_late:
                 raise ClientGone from error
@@ -159,13 +163,13 @@ class Server:
         finally:
             timer.cancel()
 
-    async def _events(self, request: Request, task: Task, work: _Work) -> AsyncIterator[str]:
+    async def _events(self, request: Request, stream: Stream, work: _Work) -> AsyncIterator[str]:
         """A stream. Its status was sent with its first event, so that an error is an event."""
         status = CLIENT_GONE
         try:
             async with _called_off_when_gone(request, work):
                 with self._running():
-                    async for each in iterate_in_threadpool(events(self._engine, task, work.cancellation)):
+                    async for each in iterate_in_threadpool(stream.events(work.cancellation)):
                         yield each
             status = 200
         except ClientGone:
@@ -175,8 +179,8 @@ class Server:
                 _log.exception("a stream failed")
                 error = _FAILED
             status = error.status
-            yield event(error.content)
-            yield "data: [DONE]\n\n"
+            for each in stream.failed(error):
+                yield each
         finally:
             work.cancellation.cancel()
             self._answered(request, status)
@@ -207,6 +211,7 @@ def application(engine: Engine, hosts: Iterable[str] = ()) -> Starlette:
             Route("/v1/models", server.checked(server.models)),
             Route("/v1/models/{name:path}", server.checked(server.model)),
             Route("/v1/completions", server.checked(server.completions), methods=["POST"]),
+            Route("/v1/responses", server.checked(server.responses), methods=["POST"]),
             Route("/v1/chat/completions", server.checked(server.chat_completions), methods=["POST"]),
             Route("/metrics", server.checked(server.metrics)),
             Route("/health", server.checked(server.health)),

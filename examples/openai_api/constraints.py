@@ -25,7 +25,7 @@ class Constraint:
     """A grammar as a request names it."""
 
     kind: str
-    """json, json_object, regex, choice, grammar or structural_tag"""
+    """json, json_object, regex, choice, grammar, lark or structural_tag"""
     value: Any
     param: str
     """The path of the field."""
@@ -54,6 +54,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "regex": (str,),
     "choice": (list,),
     "grammar": (str,),
+    "lark": (str,),
     "structural_tag": (dict, str),
 }
 
@@ -66,7 +67,7 @@ def read_constraint(body: dict[str, Any]) -> Constraint | None:
         names = " and ".join(c.param for c in asked)
         raise ApiError(f"{names}: a text has one grammar; leave out all but one", asked[0].param)
     for constraint in asked:
-        _check_type(constraint)
+        check_type(constraint)
     return asked[0] if asked else None
 
 
@@ -121,13 +122,14 @@ def _response_format(body: dict[str, Any]) -> Constraint | None:
         if form.get("schema") is not None:
             return Constraint("json", form["schema"], "response_format.schema")
         return Constraint("json_object", True, "response_format")
-    if kind == "json_schema":
+    if kind == "json_schema":  # of chat completions; responses have its members in the format itself
         check_only(form, {"type", "json_schema"}, "response_format")
         described = field(form, "json_schema", None, dict, within="response_format")
         if described is None:
             path = "response_format.json_schema"
             raise ApiError(f"{path} is missing; it is an object with a name and a schema", path)
-        return _json_schema(described)
+        check_only(described, _NAMED_SCHEMA, "response_format.json_schema")
+        return _named_schema(described, "response_format.json_schema")
     if kind == "structural_tag":
         return Constraint("structural_tag", form, "response_format")
     raise ApiError(
@@ -136,15 +138,36 @@ def _response_format(body: dict[str, Any]) -> Constraint | None:
     )
 
 
-def _json_schema(form: dict[str, Any]) -> Constraint:
-    path = "response_format.json_schema"
-    check_only(form, {"name", "description", "schema", "strict"}, path)
+def read_text_format(body: dict[str, Any]) -> Constraint | None:
+    """The constraint of a body of the Responses API, `text.format`. Raises ApiError."""
+    path = "text.format"
+    text = field(body, "text", {}, dict)
+    check_only(text, {"format"} if text.get("verbosity") != "medium" else {"format", "verbosity"}, "text")
+    form = field(text, "format", {"type": "text"}, dict, within="text")
+    kind = field(form, "type", None, str, within=path)
+    if kind == "json_schema":
+        check_only(form, {"type", *_NAMED_SCHEMA}, path)
+        return _named_schema(form, path)
+    if kind in ("text", "json_object"):
+        check_only(form, {"type"}, path)
+        return Constraint("json_object", True, path) if kind == "json_object" else None
+    raise ApiError(f"{path}.type {json.dumps(kind)[:80]} cannot be enforced; text, json_object and json_schema can", f"{path}.type")
+
+
+_NAMED_SCHEMA = {"name", "description", "schema", "strict"}
+
+
+def _named_schema(form: dict[str, Any], path: str) -> Constraint:
     name = field(form, "name", None, str, within=path)
     if name is None or not re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", name):
         raise ApiError(f"{path}.name must be 1 to 64 letters, digits, underscores and hyphens", f"{path}.name")
     if form.get("schema") is None:
         raise ApiError(f"{path}.schema is missing; for any JSON object there is the type json_object", f"{path}.schema")
-    return Constraint("json", form["schema"], f"{path}.schema", closed_objects=field(form, "strict", False, bool, within=path))
+    constraint = Constraint(
+        "json", form["schema"], f"{path}.schema", closed_objects=field(form, "strict", False, bool, within=path)
+    )
+    check_type(constraint)
+    return constraint
 
 
 def _structured_outputs(body: dict[str, Any]) -> Constraint | None:
@@ -169,7 +192,8 @@ def _structured_outputs(body: dict[str, Any]) -> Constraint | None:
     )
 
 
-def _check_type(constraint: Constraint) -> None:
+def check_type(constraint: Constraint) -> None:
+    """Raises ApiError where the value cannot be a grammar of its kind."""
     if not isinstance(constraint.value, _TYPES[constraint.kind]):
         expected = {dict: "object", str: "string", bool: "boolean", list: "array"}
         names = " or ".join(expected[t] for t in _TYPES[constraint.kind])
@@ -200,11 +224,20 @@ def _regex(compiling: Compiling, asked: Constraint) -> psc.CompiledGrammar:
 
 def _grammar(compiling: Compiling, asked: Constraint) -> psc.CompiledGrammar:
     """EBNF, or Lark's language where no rule is written with ``::=``, see `psc.serving.kinds.is_lark`."""
-    # Lark reads `%import .name` from a file beside the program, which is no business of a client's.
+    if asked.param == "ebnf" or not is_lark(asked.value):
+        _check_imports(asked)
+        return compiling.compiler.compile_grammar(asked.value, cancellation=compiling.cancellation)
+    return _lark(compiling, asked)
+
+
+def _check_imports(asked: Constraint) -> None:
+    """Lark reads `%import .name` from a file beside the program, which is no business of a client's."""
     if re.search(r"%import\s*\.", asked.value):
         raise ApiError(f"{asked.param}: %import of a file: a request's grammar has no folder; write the rules out", asked.param)
-    if asked.param == "ebnf" or not is_lark(asked.value):
-        return compiling.compiler.compile_grammar(asked.value, cancellation=compiling.cancellation)
+
+
+def _lark(compiling: Compiling, asked: Constraint) -> psc.CompiledGrammar:
+    _check_imports(asked)
     request = lark_request(asked.value, {}, schemas=compiling.bounds.schema_settings)
     return compiling.compiler.compile_grammar(request, cancellation=compiling.cancellation)
 
@@ -223,5 +256,6 @@ _COMPILE: dict[str, Callable[[Compiling, Constraint], psc.CompiledGrammar]] = {
     "regex": _regex,
     "choice": _choice,
     "grammar": _grammar,
+    "lark": _lark,
     "structural_tag": lambda compiling, asked: compiling.tag(asked.value),
 }

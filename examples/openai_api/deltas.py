@@ -22,7 +22,7 @@ class CallBegin:
 
 @dataclass(frozen=True)
 class Arguments:
-    """More of the JSON text of a call's arguments."""
+    """More of the JSON text of a call's arguments, or of the text that a custom tool is called with."""
 
     index: int
     text: str

@@ -5,6 +5,8 @@ nothing constrains.
 """
 
 import json
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from openai_api.errors import ApiError
@@ -13,13 +15,15 @@ from psc.support.readable import shortened
 MOST_BYTES = 4 << 20
 """Of a body."""
 
-_HONOURED = {
-    *("model", "messages", "prompt", "response_format", "tools", "tool_choice", "parallel_tool_calls"),
-    *("structured_outputs", "guided_json", "guided_regex", "guided_choice", "guided_grammar"),
-    *("json_schema", "regex", "ebnf", "grammar", "structural_tag"),
-    *("max_tokens", "max_completion_tokens", "stop", "n", "seed", "stream", "stream_options"),
-    *("temperature", "top_p", "presence_penalty", "frequency_penalty", "logit_bias", "logprobs", "top_logprobs"),
-}
+_HONOURED = frozenset(
+    {
+        *("model", "messages", "prompt", "response_format", "tools", "tool_choice", "parallel_tool_calls"),
+        *("structured_outputs", "guided_json", "guided_regex", "guided_choice", "guided_grammar"),
+        *("json_schema", "regex", "ebnf", "grammar", "structural_tag"),
+        *("max_tokens", "max_completion_tokens", "stop", "n", "seed", "stream", "stream_options"),
+        *("temperature", "top_p", "presence_penalty", "frequency_penalty", "logit_bias", "logprobs", "top_logprobs"),
+    }
+)
 _WITHOUT_EFFECT = {"user", "metadata", "store", "service_tier", "safety_identifier", "prompt_cache_key", "prompt_cache_retention"}
 """Fields that say nothing of the text: they may hold anything."""
 
@@ -36,7 +40,6 @@ _OFF: dict[str, tuple[Any, ...]] = {
     "skip_special_tokens": (True,),
     "chat_template_kwargs": ({}, {"enable_thinking": False}),
 }
-"""Fields that the server does not have, with the values that ask for nothing."""
 
 _INSTEAD = {
     "functions": "use tools",
@@ -44,6 +47,20 @@ _INSTEAD = {
     "guided_whitespace_pattern": "use structured_outputs.disable_any_whitespace",
     "guided_decoding_backend": "every grammar is psc's",
 }
+
+
+@dataclass(frozen=True)
+class Fields:
+    """The fields of a body: of one of the endpoints."""
+
+    honoured: frozenset[str]
+    off: Mapping[str, tuple[Any, ...]]
+    """Fields that the server does not have, with the values that ask for nothing."""
+    instead: Mapping[str, str]
+    """What to do without one that it does not have."""
+
+
+COMPLETIONS = Fields(_HONOURED, _OFF, _INSTEAD)
 
 
 def parsed(body: bytes) -> dict[str, Any]:
@@ -59,14 +76,14 @@ def parsed(body: bytes) -> dict[str, Any]:
     return read
 
 
-def check_known(body: dict[str, Any]) -> None:
+def check_known(body: dict[str, Any], fields: Fields = COMPLETIONS) -> None:
     """Raises ApiError for a field that the server does not have."""
     for name, value in body.items():
-        if name in _HONOURED or name in _WITHOUT_EFFECT or value is None or _is_off(name, value):
+        if name in fields.honoured or name in _WITHOUT_EFFECT or value is None or _is_off(fields.off.get(name, ()), value):
             continue
-        what = "is not supported by this server" if name in _OFF or name in _INSTEAD else "is not known to this server"
+        what = "is not supported by this server" if name in fields.off or name in fields.instead else "is not known to this server"
         raise ApiError(
-            f"{shortened(name)} {what}, so it cannot be enforced; {_INSTEAD.get(name, 'leave it out')}",
+            f"{shortened(name)} {what}, so it cannot be enforced; {fields.instead.get(name, 'leave it out')}",
             name,
             code="unsupported_parameter",
         )
@@ -122,8 +139,8 @@ def _json_type(value: object) -> str:
     return _JSON_TYPES[type(value)]
 
 
-def _is_off(name: str, value: object) -> bool:
-    return any(value == off and type(value) in (type(off), float) for off in _OFF.get(name, ()))
+def _is_off(offs: tuple[Any, ...], value: object) -> bool:
+    return any(value == off and type(value) in (type(off), float) for off in offs)
 
 
 def _refuse_constant(name: str) -> None:

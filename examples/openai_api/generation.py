@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 import psc
-from openai_api.deltas import CallBegin, Delta, Reader
+from openai_api.deltas import CallBegin, Delta, Reader, TextReader
 from openai_api.errors import ApiError, ClientGone
 from openai_api.sampling import Drawn, Sampler
 from openai_api.tasks import Engine, Task
@@ -42,6 +42,7 @@ class Choice:
         self._engine, self._task, self.index, self._cancellation = engine, task, index, cancellation
         self.n_tokens = self.n_calls = 0
         self.finish_reason = "length"
+        self._custom: str | None = None  # the tool whose text comes next
         # A constrained text has special tokens where its grammar names them: those are its markers.
         constrained = task.compiled is not None
         self._special = {token: text for text, token in engine.model.info.special_tokens.items()} if constrained else {}
@@ -50,7 +51,8 @@ class Choice:
         """The text in pieces, up to the first of the request's stop texts."""
         task = self._task
         name = self._engine.model.format_name or ""
-        reader: Reader = tool_call_reader(name, task.tools.functions if task.tools else {})
+        tools = task.tools
+        reader: Reader = tool_call_reader(name, tools.functions, tools.custom) if tools else TextReader()
         told: list[Told] = []
         for text in self._until_stop(told):
             if deltas := tuple(reader.feed(text)):
@@ -64,9 +66,11 @@ class Choice:
         self._engine.metrics.add("generated_tokens_total", self.n_tokens)
 
     def _count(self, deltas: tuple[Delta, ...]) -> None:
-        n_calls = sum(isinstance(delta, CallBegin) for delta in deltas)
+        begun = [delta.name for delta in deltas if isinstance(delta, CallBegin)]
+        n_calls = len(begun)
         self.n_calls += n_calls
         if n_calls:
+            self._custom = begun[-1] if self._task.tools and begun[-1] in self._task.tools.custom else None
             self._engine.metrics.add("tool_calls_total", n_calls)
 
     def _until_stop(self, told: list[Told]) -> Iterator[str]:
@@ -111,6 +115,10 @@ class Choice:
         for _ in range(task.max_tokens):
             if self._cancellation.cancelled:
                 raise ClientGone
+            if self._custom is not None:
+                compiled = task.custom[self._custom]
+                matcher = None if compiled is None else psc.GrammarMatcher(compiled)
+                self._custom, expected = None, []
             with _limits():
                 mask = None if matcher is None else matcher.mask()
             drawn = sampler.draw(generation.logits, mask)

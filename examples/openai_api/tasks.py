@@ -1,15 +1,16 @@
 """A request's body, read and checked: what is to be written, and how."""
 
-import json
 import os
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from dataclasses import field as dataclass_field
 from typing import Any
 
 import psc
 from openai_api.constraints import Compiling, Constraint, compile_constraint, read_constraint
+from openai_api.conversations import read_messages
 from openai_api.errors import ApiError, no_such_model
 from openai_api.fields import check_known, check_only, field, number, text
 from openai_api.metrics import Metrics
@@ -29,7 +30,6 @@ MOST_STOPS = 4
 MOST_STOP_CHARACTERS = 1000
 """Each piece of a text is compared with all beginnings of each."""
 MOST_LOGPROBS = 20
-ROLES = ("system", "developer", "user", "assistant", "tool", "function")
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,10 @@ class Task:
     stop: tuple[str, ...]
     stream: bool
     include_usage: bool
+    custom: Mapping[str, psc.CompiledGrammar | None] = dataclass_field(default_factory=dict)
+    """Of the custom tools: the grammars of what they are called with."""
+    told: Mapping[str, Any] = dataclass_field(default_factory=dict)
+    """Of the Responses API: what its answer repeats of the request."""
 
     @property
     def n_prompt_tokens(self) -> int:
@@ -69,7 +73,7 @@ class Engine:
 
         Raises ApiError for what the client has to change, and CompilationCancelledError.
         """
-        self._check_model(body)
+        self.check_model(body)
         check_known(body)
         tools = read_tools(body) if chat else self._no_tools(body)
         stream = field(body, "stream", False, bool)
@@ -77,7 +81,7 @@ class Engine:
         if options and not stream:
             raise ApiError("stream_options is for streams; set stream, or leave it out", "stream_options")
         check_only(options, {"include_usage", "include_obfuscation"}, "stream_options")
-        sampling = self._sampling(body, chat, tools)
+        sampling = self.sampling(body, chat, tools)
         constraint = read_constraint(body)
         limit = "max_completion_tokens" if body.get("max_completion_tokens") is not None else "max_tokens"
         is_value = tools.must_call if tools else constraint is not None
@@ -92,10 +96,11 @@ class Engine:
             stop=_stops(body),
             stream=stream,
             include_usage=field(options, "include_usage", False, bool, within="stream_options"),
-            compiled=self._compiled(constraint, tools, cancellation),
+            compiled=self.compiled(constraint, tools, cancellation),
         )
 
-    def _check_model(self, body: dict[str, Any]) -> None:
+    def check_model(self, body: dict[str, Any]) -> None:
+        """Raises ApiError where it names another model."""
         asked = field(body, "model", self.model.name, str)
         if asked != self.model.name:
             raise no_such_model(asked, self.model.name)
@@ -108,14 +113,15 @@ class Engine:
 
     def _prompts(self, body: dict[str, Any], chat: bool, tools: Tools | None) -> tuple[list[int], ...]:
         if chat:
-            return (self.model.chat_prompt(_messages(body), tools.listed if tools else ()),)
+            return (self.model.chat_prompt(read_messages(body), tools.listed if tools else ()),)
         asked = body.get("prompt")
         prompts: list[Any] = asked if isinstance(asked, list) else [asked]
         if not 1 <= len(prompts) <= MOST_PROMPTS or not all(isinstance(p, str) for p in prompts):
             raise ApiError(f"prompt must be a string or a list of 1 to {MOST_PROMPTS} strings; tokens are not taken", "prompt")
         return tuple(self.model.prompt(text(p, "prompt")) for p in prompts)
 
-    def _sampling(self, body: dict[str, Any], chat: bool, tools: Tools | None) -> Sampling:
+    def sampling(self, body: dict[str, Any], chat: bool, tools: Tools | None) -> Sampling:
+        """How tokens are drawn. Raises ApiError."""
         n_logprobs = _n_logprobs(body) if chat else number(body, "logprobs", None, int, 0, 5)
         if n_logprobs is not None and tools:
             raise ApiError("logprobs beside tools: they are told of text alone; leave them out", "logprobs")
@@ -141,20 +147,22 @@ class Engine:
                 )
         return tuple((int(token), float(bias)) for token, bias in given.items())
 
-    def _compiled(
+    def compiled(
         self, constraint: Constraint | None, tools: Tools | None, cancellation: psc.Cancellation
     ) -> psc.CompiledGrammar | None:
+        """The grammar of a text, if it has one. Raises ApiError."""
         compiling = Compiling(self.compiler, self.bounds, cancellation)
         if tools is not None:
             form = self.model.format_name or ""
             if form not in READABLE:
                 raise ApiError(f"tools: start the server with --tool-format, one of {', '.join(READABLE)}", "tools")
-            return self._counted("tools", lambda: compile_tools(compiling, tools, form, constraint))
+            return self.counted("tools", lambda: compile_tools(compiling, tools, form, constraint))
         if constraint is None:
             return None
-        return self._counted(constraint.kind, lambda: compile_constraint(compiling, constraint))
+        return self.counted(constraint.kind, lambda: compile_constraint(compiling, constraint))
 
-    def _counted(self, kind: str, work: Callable[[], psc.CompiledGrammar]) -> psc.CompiledGrammar:
+    def counted(self, kind: str, work: Callable[[], psc.CompiledGrammar]) -> psc.CompiledGrammar:
+        """A grammar that is compiled for a request, for the metrics."""
         began, outcome = time.perf_counter(), "refused"
         try:
             compiled = work()
@@ -185,47 +193,3 @@ def _stops(body: dict[str, Any]) -> tuple[str, ...]:
     if any(len(s) > MOST_STOP_CHARACTERS for s in stop):
         raise ApiError(f"stop: a text must have at most {MOST_STOP_CHARACTERS} characters", "stop", code="invalid_value")
     return tuple(stop)
-
-
-def _messages(body: dict[str, Any]) -> list[dict[str, Any]]:
-    """The conversation, each content one text."""
-    messages = field(body, "messages", [], list)
-    if not messages:
-        raise ApiError("messages must be a list of objects with a role and a content, with one at least", "messages")
-    return [_message(m, f"messages[{i}]") for i, m in enumerate(messages)]
-
-
-def _message(message: Any, path: str) -> dict[str, Any]:
-    if not isinstance(message, dict) or not isinstance(message.get("role"), str):
-        raise ApiError(f"{path}: messages must be objects with a role and a content", path)
-    if message["role"] not in ROLES:
-        raise ApiError(
-            f"{path}.role {message['role'][:40]!r}: it is one of {', '.join(ROLES)}", f"{path}.role", code="invalid_value"
-        )
-    calls = field(message, "tool_calls", [], list, within=path)
-    for i, call in enumerate(calls):
-        function = call.get("function") if isinstance(call, dict) else None
-        if not isinstance(function, dict) or not isinstance(function.get("name"), str) or not _is_json(function.get("arguments")):
-            at = f"{path}.tool_calls[{i}]"
-            raise ApiError(f"{at} must have a function with a name, and arguments that are JSON text", at)
-    return {**message, "content": text(_content(message, path), path)}
-
-
-def _is_json(given: Any) -> bool:
-    try:
-        return isinstance(given, str) and isinstance(json.loads(given), object)
-    except (ValueError, RecursionError):
-        return False
-
-
-def _content(message: dict[str, Any], path: str) -> str:
-    """A message's text: a string, a list of parts of text, or null in what an assistant said."""
-    content = message.get("content")
-    if content is None and message["role"] == "assistant":
-        return ""
-    if isinstance(content, str):
-        return content
-    parts: list[Any] = content if isinstance(content, list) else [None]
-    if not all(isinstance(p, dict) and p.get("type") == "text" and isinstance(p.get("text"), str) for p in parts):
-        raise ApiError(f"{path}.content must be a string, or a list of parts of type text", f"{path}.content")
-    return "".join(p["text"] for p in parts)

@@ -6,7 +6,7 @@ call that is cut off is given as far as it went; one whose name is cut off is no
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from openai_api.deltas import Arguments, CallBegin, Delta, Reader, Text, TextReader, kept_back
@@ -20,18 +20,30 @@ READABLE = ("harmony", *(name for name, form in FORMATS.items() if form.style ==
 """The formats whose calls can be found."""
 
 
-def tool_call_reader(format_name: str, functions: Mapping[str, Mapping[str, Any]]) -> Reader:
-    """Finds the calls of functions, given with the schemas of their arguments, in a format. Without functions: text alone."""
+CUSTOM = tuple(name for name, form in FORMATS.items() if name in READABLE and not form.begin.endswith(("\n", "{name}")))
+"""Those in which custom tools can be called: what begins a call has an end that is seen as soon as it is written."""
+
+
+def tool_call_reader(format_name: str, functions: Mapping[str, Mapping[str, Any]], custom: Collection[str] = frozenset()) -> Reader:
+    """Finds the calls of functions, given with the schemas of their arguments, in a format. Without functions: text alone.
+
+    Args:
+        format_name: one of `READABLE`.
+        functions: by name; custom tools are among them.
+        custom: names of custom tools. A call of one is the last of a text: what follows its begin is what the tool is called with.
+    """
     if not functions:
         return TextReader()
-    return HarmonyReader() if format_name == "harmony" else MarkerReader(FORMATS[format_name], functions)
+    return HarmonyReader() if format_name == "harmony" else MarkerReader(FORMATS[format_name], functions, custom)
 
 
 class MarkerReader:
     """Finds calls that stand between markers. Each step reads one part of the text: `_in_text`, `_before_call` and so on."""
 
-    def __init__(self, form: ToolCallFormat, functions: Mapping[str, Mapping[str, Any]]) -> None:
-        self._format, self._functions = form, functions
+    def __init__(
+        self, form: ToolCallFormat, functions: Mapping[str, Mapping[str, Any]], custom: Collection[str] = frozenset()
+    ) -> None:
+        self._format, self._functions, self._custom = form, functions, custom
         self._names = {form.names.written(name): name for name in functions}
         self._begin = _begin_pattern(form, self._names)
         self._section_end = form.section.end if form.section else None
@@ -77,10 +89,15 @@ class MarkerReader:
             style = STYLES.get(self._format.style)
             schema = self._functions[name]
             self._arguments = Parameters(style, self._format.end, schema) if style else JsonValueEnd()
-            self._step = self._in_arguments
+            self._step = self._in_input if name in self._custom else self._in_arguments
         elif self._section_end and end >= 0:
             self._buffer = self._buffer[end + len(self._section_end) :]
             self._step = self._in_text
+
+    def _in_input(self) -> Iterator[Delta]:
+        if self._buffer:
+            yield Arguments(self._n_calls, self._buffer)
+        self._buffer = ""
 
     def _in_arguments(self) -> Iterator[Delta]:
         if isinstance(self._arguments, Parameters):

@@ -25,6 +25,7 @@ from psc.structural_tag import (
     TriggeredTagsFormat,
 )
 from psc.support.readable import shortened
+from psc.tool_calls.models.formats import FORMATS
 from psc.tool_calls.models.tool_names import ToolNameError
 
 _NO_ARGUMENTS = {"type": "object", "properties": {}, "additionalProperties": False}
@@ -42,6 +43,8 @@ class Tools:
     """As the request has it."""
     must_call: bool
     parallel: bool
+    custom: frozenset[str] = frozenset()
+    """Names of those functions that are custom tools: they are called with a text."""
 
 
 def read_tools(body: dict[str, Any]) -> Tools | None:
@@ -79,7 +82,9 @@ def compile_tools(compiling: Compiling, tools: Tools, format_name: str, otherwis
         tag = _value_or_calls(tools, format_name, otherwise)
     try:
         return compiling.tag(tag)
-    except psc.GrammarError as error:
+    except psc.CompilationCancelledError:
+        raise
+    except (psc.PscError, RecursionError) as error:  # what is nested too deeply is no tag
         _blame(tools, otherwise)
         raise ApiError(f"tools: {error}", "tools", code="invalid_tools") from error
 
@@ -95,7 +100,25 @@ def _tag(tools: Tools, format_name: str, choice: Any) -> StructuralTag:
         raise ApiError(str(error), f"tools[{error.index}].{error.field}", code="invalid_tools") from error
     if tools.must_call or choice == "required":
         tag = StructuralTag(format=_calls_alone(tag.format) or tag.format)
-    return tag
+    if not tools.custom:
+        return tag
+    names = FORMATS[format_name].names
+    begins = tuple(FORMATS[format_name].begin.partition("{name}")[0] + names.written(name) for name in tools.custom)
+    return StructuralTag.model_validate(_ended_before_input(tag.model_dump(), begins))
+
+
+def _ended_before_input(form: Any, begins: tuple[str, ...]) -> Any:
+    """The tag as an object, in which calls of custom tools end where their text begins: that has a grammar of its own."""
+    if isinstance(form, list):
+        return [_ended_before_input(each, begins) for each in form]
+    if not isinstance(form, dict):
+        return form
+    if form.get("type") == "tag" and isinstance(form["begin"], str) and form["begin"].startswith(begins):
+        begin, content = form["begin"], form["content"]
+        if content["type"] == "sequence":  # a number stands between the name and the text
+            return {**form, "content": {**content, "elements": content["elements"][:-1]}, "end": ""}
+        return {**form, "begin": begin[:-1], "content": {"type": "const_string", "value": begin[-1]}, "end": ""}
+    return {name: _ended_before_input(each, begins) for name, each in form.items()}
 
 
 def _calls_alone(form: Format, within: bool = False) -> Format | None:
