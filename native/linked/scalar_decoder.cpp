@@ -1,6 +1,7 @@
 #include "linked/scalar_decoder.hpp"
 
 #include <cstring>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -68,7 +69,7 @@ void ScalarDecoder::read_number(std::uint8_t byte, Units& units) {
         return;
     }
     if (is_power_) {
-        if (has_digits_ && !(power_.empty() && byte == '0')) power_.push_back(static_cast<char>(byte));
+        if (has_digits_ && !(power_.empty() && byte == '0')) power_.add(static_cast<char>(byte));
         return;
     }
     places_ += is_behind_point_;
@@ -128,10 +129,9 @@ void ScalarDecoder::end(Units& units) const {
     const std::int64_t shift = zeros_ - places_;
     std::string power = std::to_string(is_power_negative_ ? -shift : shift);
     // A shift has fewer digits than a long power.
-    if (power_.size() > 18) {
-        power = sum(power_, is_power_negative_ ? -shift : shift);
-    } else if (!power_.empty()) {
-        power = std::to_string(std::stoll(power_) + (is_power_negative_ ? -shift : shift));
+    if (!power_.empty()) {
+        const std::int64_t more = is_power_negative_ ? -shift : shift;
+        power = (*power_).size() > 18 ? sum(*power_, more) : std::to_string(std::stoll(*power_) + more);
     }
     if (is_power_negative_) power = power.front() == '-' ? power.substr(1) : power == "0" ? power : "-" + power;
     units.append(power.begin(), power.end());

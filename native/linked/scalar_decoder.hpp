@@ -12,9 +12,40 @@
 
 #include <compare>
 #include <cstdint>
+#include <memory>
 #include <string>
 
 namespace psc {
+
+// Digits that most values have none of: empty, they cost a pointer, and copies of them nothing. As a string in each decoder they made
+// masks of strings that must differ a fifth slower.
+class SeldomDigits {
+public:
+    SeldomDigits() = default;
+    SeldomDigits(const SeldomDigits& other) : digits_(other.digits_ ? std::make_unique<std::string>(*other.digits_) : nullptr) {}
+    SeldomDigits(SeldomDigits&&) = default;
+    SeldomDigits& operator=(SeldomDigits other) {
+        digits_ = std::move(other.digits_);
+        return *this;
+    }
+    ~SeldomDigits() = default;
+
+    void add(char digit) {
+        if (!digits_) digits_ = std::make_unique<std::string>();
+        digits_->push_back(digit);
+    }
+    bool empty() const { return !digits_; }
+    // Not empty.
+    const std::string& operator*() const { return *digits_; }
+    bool operator==(const SeldomDigits& other) const { return (*this <=> other) == 0; }
+    std::strong_ordering operator<=>(const SeldomDigits& other) const {
+        if (!digits_ || !other.digits_) return !empty() <=> !other.empty();
+        return *digits_ <=> *other.digits_;
+    }
+
+private:
+    std::unique_ptr<std::string> digits_;
+};
 
 class ScalarDecoder {
 public:
@@ -37,7 +68,8 @@ public:
     // Appends the units that the end of the value completes.
     void end(Units& units) const;
     static bool begins_with(std::uint8_t byte);
-    // Characters of a string, if the one that has begun is one, of a text that has come to so many units; at least as many as there are.
+    // Of a string that has come to `n_units`: its characters, and the one that has begun. A surrogate pair counts twice, so there may
+    // be fewer.
     std::size_t characters(std::size_t n_units) const { return n_units - (n_units > 0) + is_within(); }
     // Whether the value is a number behind whose point zeros may repeat.
     bool is_behind_point() const { return state_ == State::number && is_behind_point_ && !is_power_; }
@@ -60,7 +92,7 @@ private:
     bool is_negative_ = false, has_digits_ = false, is_behind_point_ = false, is_power_ = false, is_power_negative_ = false;
     std::int64_t zeros_ = 0;   // behind the digits
     std::int64_t places_ = 0;  // behind the point, zeros among them
-    std::string power_;        // digits, without zeros before them
+    SeldomDigits power_;       // without zeros before them
 };
 
 }  // namespace psc

@@ -19,6 +19,7 @@
 
 #include "base/interned.hpp"
 #include "lexer/lexeme_fragments.hpp"
+#include "matcher/answers.hpp"
 #include "matcher/graph.hpp"
 #include "vocabulary/character_runs.hpp"
 #include "vocabulary/runs.hpp"
@@ -403,41 +404,6 @@ private:
     std::unordered_map<Word, bool> over_;  // by lexer state, see is_over()
     Configurations here_, next_;           // scratch
     std::vector<Member> members_;
-};
-
-// What is asked about this place, see ReadRows. `looked_at`: is told how far down its stack the first configuration was asked about.
-class Matcher::Answers {
-public:
-    explicit Answers(const Matcher& matcher, Depth* looked_at = nullptr)
-        : machine_(*matcher.machine_), at_(*matcher.position_), looked_at_(looked_at) {}
-
-    // Part of the search for a row: as a call of its own it makes a step of a batch a seventh slower.
-    [[gnu::always_inline]] std::optional<Word> operator()(ReadRows::Question asked) const {
-        if (asked == ReadRows::kCount) return at_.is_one ? 1 : at_.n_several;
-        const Configuration of = at_.is_one ? Configuration{at_.top, at_.state} : at_.several[asked.configuration];
-        if (asked.depth == 0) {
-            const auto state = machine_.cached_alike(of.state);
-            return state ? std::optional((*state).v) : std::nullopt;
-        }
-        if (last_.configuration != asked.configuration || last_.depth > asked.depth) {
-            last_ = {asked.configuration, 1};
-            node_ = of.top;
-        }
-        for (; last_.depth < asked.depth && node_; ++last_.depth) {
-            if (node_->n_parents) return {};
-            node_ = node_->parent;
-        }
-        if (looked_at_) *looked_at_ = {std::max(looked_at_->v, asked.depth), looked_at_->bottom || !node_};
-        return node_ ? node_->state.v : ReadRows::kNothing;
-    }
-
-private:
-    const Engine& machine_;
-    const Position& at_;
-    Depth* const looked_at_;
-    // Questions mostly go down one stack.
-    mutable ReadRows::Question last_ = ReadRows::kCount;
-    mutable const Node* node_ = nullptr;
 };
 
 Maybe<MaskRow> Matcher::cached_read_row(Depth* looked_at) const { return cache().read_rows.find(Answers(*this, looked_at)); }

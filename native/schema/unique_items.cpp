@@ -88,6 +88,13 @@ Word first_with_few_ends(const TextAutomaton& texts) {
     return -1;
 }
 
+// A text of each number that has digits alone.
+const TextAutomaton& one_spelling_each() {
+    static const auto& texts =
+        *new TextAutomaton(difference(pattern_automaton(U"^-?(?:0|[1-9][0-9]*)(?:\\.[0-9]*[1-9])?$"), of_texts({U"-0"})));
+    return texts;
+}
+
 }  // namespace
 
 // Why it cannot be enforced that items differ; empty where it can be. Sets the greatest number of items.
@@ -125,9 +132,8 @@ Word SchemaRules::Items::n_scalars(Predicate item) {
     if (const Language language = rules_.values_.numbers(item); language != LanguageTable::kNone) {
         const bool all = language == SchemaValues::kAllNumbers;
         const TextAutomaton texts = all ? plain_numbers() : rules_.shortened_numbers(language);
-        const TextAutomaton each = difference(pattern_automaton(U"^-?(?:0|[1-9][0-9]*)(?:\\.[0-9]*[1-9])?$"), of_texts({U"-0"}));
         const Word most = rules_.layout_.max_digits;
-        n += n_texts(intersection(all && most >= 0 ? with_digits(texts, most) : texts, each), 0, -1);
+        n += n_texts(intersection(all && most >= 0 ? with_digits(texts, most) : texts, one_spelling_each()), 0, -1);
     }
     return std::min(n, kMany);
 }
