@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import logging
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any, Final
 
 from psc._version import __version__
@@ -14,6 +15,7 @@ from psc.adapters.vllm import SWITCH
 from psc.adapters.vllm.backend import SERVICES, PscBackend, vocabulary_of
 from psc.adapters.vllm.configuration import options_of
 from psc.adapters.vllm.drafts import propose_forced_tokens
+from psc.adapters.vllm.formats import MODULES, NAME, joins_constraints, taking_names
 from psc.adapters.vllm.masks import MaskFilling
 from psc.adapters.vllm.row_ids import unfollow, why_no_row_ids
 from psc.adapters.vllm.seams import Seams
@@ -55,6 +57,8 @@ def install(seams: Seams) -> None:
             return filling.grammar_bitmask(self, *arguments, **named)
 
         put(manager, "grammar_bitmask", grammar_bitmask)
+    for module in filter(joins_constraints, MODULES):
+        put(import_module(module), NAME, taking_names(getattr(import_module(module), NAME)))
     setattr(seams.output, _INSTALLED, originals)
 
 
