@@ -33,7 +33,7 @@ def measure(grammar: str, tokenizer: str) -> dict[str, Any]:
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         found: dict[str, Any] = {"grammar": grammar, "tokenizer": tokenizer}
         if process.returncode:
-            return {**found, "error": err.strip().splitlines()[-1]}
+            return {**found, "error": err.strip().rpartition("\n")[2] or f"exit status {process.returncode}"}
         made = json.loads(out)
         return {
             **found,

@@ -65,7 +65,7 @@ def folder_of(name: str, interpreter: Interpreter, cache: Path | None = None) ->
     if cache is None:
         from platformdirs import user_cache_path
 
-        cache = user_cache_path("psc") / "models"
+        cache = user_cache_path("psc", appauthor=False) / "benchmark models"
     folder = cache / name
     if (folder / "config.json").is_file():
         return folder
