@@ -11,7 +11,7 @@ from psc.cli.bench_options import measuring, publish, python_option, report_opti
 from psc.cli.report import note
 
 _BACKENDS = ("none", "psc", "psc jit", "guidance", "xgrammar")
-_LANGUAGES = ("json",)
+_LANGUAGES = ("json", "java", "go", "sql")
 _WAYS = ("forced", "free")
 
 

@@ -48,7 +48,7 @@ class Plan:
 
     models: tuple[str, ...] = ("smollm2", "gemma3-270m")
     backends: tuple[str, ...] = tuple(BACKENDS)
-    languages: tuple[str, ...] = ("json",)
+    languages: tuple[str, ...] = ("json", "java", "go", "sql")
     ways: tuple[str, ...] = WAYS
     batches: tuple[int, ...] = (1, 4, 16, 64)
     seconds: float = 21.0
