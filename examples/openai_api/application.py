@@ -112,11 +112,18 @@ class Server:
         return JSONResponse(error.content, status_code=error.status)
 
     def checked(self, answer: _Answer) -> _Answer:
-        """What answers a request, but none that a page of another site makes a browser send."""
+        """What answers a request, but none that a page of another site makes a browser send.
+
+        Errors are answers here: Starlette raises what it has answered with 500 again, and uvicorn closes the connection then, on
+        which a client may have sent its next request.
+        """
 
         async def checked(request: Request) -> Response:
-            self._check_origin(request)
-            return await answer(request)
+            try:
+                self._check_origin(request)
+                return await answer(request)
+            except Exception as error:
+                return await self.refuse(request, error)
 
         return checked
 
@@ -216,7 +223,7 @@ def application(engine: Engine, hosts: Iterable[str] = ()) -> Starlette:
             Route("/metrics", server.checked(server.metrics)),
             Route("/health", server.checked(server.health)),
         ],
-        exception_handlers={ApiError: server.refuse, HTTPException: server.refuse, Exception: server.refuse},
+        exception_handlers={HTTPException: server.refuse},  # of the routes, which checked methods do not see
     )
 
 
