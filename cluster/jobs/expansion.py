@@ -16,7 +16,7 @@ from pathlib import Path, PurePosixPath
 from psc.artifacts.references import check_name
 from psc.cluster.jobs.jobs_file import JobsFile, JobsTable, TokenizerTable, Written
 from psc.compiler.frontends.front_end import NO_SETTINGS, Settings
-from psc.compiler.frontends.lookup import GrammarFile, find_grammar
+from psc.compiler.frontends.lookup import GrammarFile, find_grammar, names_bundled
 from psc.compiler.frontends.registry import front_end
 from psc.compiler.frontends.request import GrammarRequest
 from psc.errors import GrammarError, RegistryError, TokenizerError
@@ -160,9 +160,7 @@ class _Finder:
         spec = written.value
         path = self._file.folder / Path(spec).expanduser()
         try:
-            # A bare word is a name, as on the command line; ./word is a file.
-            is_name = "/" not in spec and not Path(spec).suffix
-            return find_grammar(spec if is_name else path)
+            return find_grammar(spec if _is_word(spec) else path)
         except GrammarError as e:
             self._file.problem(written.line, str(e))
             return None
@@ -233,7 +231,7 @@ class _Finder:
 
     def _expanded(self, written: Written[str], excluded: set[str]) -> list[str]:
         """The matches of a glob, or the one that is named."""
-        if not glob.has_magic(written.value):
+        if (_is_word(written.value) and names_bundled(written.value)) or not glob.has_magic(written.value):
             return [] if written.value in excluded else [written.value]
         matches = self._matches(written.value)
         if not matches:
@@ -254,6 +252,11 @@ class _Finder:
         except RegistryError as e:
             self._file.problem(line, f"{e}; give it one by {way_out}")
             return None
+
+
+def _is_word(spec: str) -> bool:
+    """Whether a grammar is a name, as on the command line: a bare word; ./word is a file."""
+    return "/" not in spec and not Path(spec).suffix
 
 
 def _read(name: str, label: str, file: GrammarFile, table: JobsTable, schema_settings: Settings) -> NamedGrammar:

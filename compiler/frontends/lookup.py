@@ -43,8 +43,8 @@ class GrammarFile:
 
     @property
     def stem(self) -> str:
-        """The name without folder and suffix, for naming an artifact after."""
-        return self.path.stem
+        """The name without folder and suffix, for naming an artifact after; `java-layout=bounded` of a name with an option."""
+        return self.name.replace("?", "-") if self.bundled else self.path.stem
 
     def request(
         self,
@@ -59,7 +59,7 @@ class GrammarFile:
         Args:
             start: the rule that a whole text must match; by default ``start`` in Lark's language and ``root`` in the others.
             lexer: of a Lark grammar; by default "contextual"; a bundled grammar has its own, which reserves its language's
-                keywords: "basic", or "modal" for Python, JavaScript, TypeScript, JSX and TSX.
+                keywords: "basic", "flush" with bounded layout, or "modal" for Python, JavaScript, TypeScript, JSX and TSX.
             keep_all_actions: of a Lark grammar, see ``Grammar.from_lark``. C's, TypeScript's and TSX's always do.
             settings: the language's own options, or their text, see ``Settings.text``; by default those that the name says.
 
@@ -68,15 +68,15 @@ class GrammarFile:
         """
         text = self._text()
         reader = front_end(self.language if self.bundled else front_end(self.language).language_of(text))
-        if lexer is None and self.bundled and bundled_lexer(self.stem) in reader.lexers:
-            lexer = bundled_lexer(self.stem)
+        if lexer is None and self.bundled and bundled_lexer(self.path.stem) in reader.lexers:
+            lexer = "flush" if self.settings else bundled_lexer(self.path.stem)
         given = settings if isinstance(settings, str) else settings.text
         return GrammarRequest.of(
             reader.language,
             text,
             start=start or None,
             lexer=lexer,
-            keep_all_actions=keep_all_actions or (self.bundled and bundled_keeps_all_actions(self.stem)),
+            keep_all_actions=keep_all_actions or (self.bundled and bundled_keeps_all_actions(self.path.stem)),
             settings=reader.settings_of(given or self.settings) if isinstance(settings, str) or not given else settings,
             origin=self.name if self.bundled else FileOrigin(self.name),
         )
@@ -119,6 +119,11 @@ def find_grammar(spec: str | Path) -> GrammarFile:
         hint = f" Did you mean {close[0]!r}?" if close else ""
         raise GrammarError(f"{shortened(str(spec))}: no such file, nor a bundled grammar ({', '.join(bundled_names())}).{hint}")
     return GrammarFile(str(spec), path, bundled=False, language=_language(path))
+
+
+def with_bounded_layout(spec: str) -> str:
+    """The name of a bundled grammar with bounded layout, where it can have that and the name has no option; else as it is."""
+    return f"{spec}?layout=bounded" if spec in bundled_names() and bundled_bounds_layout(spec) else spec
 
 
 def names_bundled(spec: str) -> bool:

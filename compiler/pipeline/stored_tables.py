@@ -126,6 +126,7 @@ def _cfg(arrays: Mapping[str, IntArray], metadata: Mapping[str, Any], request: G
         lexer=options.lexer,
         keep_all_actions=options.keep_all_actions,
         language=request.language,
+        settings=options.settings.text,
         asked_for=metadata["asked_for"],
         left_out=tuple(metadata["left_out"]),
     )

@@ -44,7 +44,11 @@ std::unique_ptr<Lexer> make_lexer(const LrTables& lr, const AllTerminals& termin
     for (LrState state : resting_states(lr)) {
         std::vector<Word> allowed;
         for (Word t = 0; t + 1 < lr.n_terminals; ++t)
-            if ((terminals.ignored[t] && kind == LexerKind::contextual) || !lr.cell(state, {t}).empty()) allowed.push_back(t);
+            if (kind == LexerKind::flush) {
+                if (!terminals.ignored[t] || state != LrState{0}) allowed.push_back(t);
+            } else if ((terminals.ignored[t] && kind == LexerKind::contextual) || !lr.cell(state, {t}).empty()) {
+                allowed.push_back(t);
+            }
         if (kind == LexerKind::modal) allowed = allowed_terminals(terminals, modal, std::move(allowed));
         const auto [it, fresh] = numbers.emplace(allowed, LexerContext{static_cast<Word>(sets.size())});
         if (fresh) sets.push_back(std::move(allowed));

@@ -1,6 +1,6 @@
-// The four ways to lex a grammar's text, as lexers over its terminals and LR tables (docs/language.md).
+// The five ways to lex a grammar's text, as lexers over its terminals and LR tables (docs/language.md).
 //
-// Cost: basic and any: minimization of the terminals' automaton; contextual and modal: contexts times its states
+// Cost: basic and any: minimization of the terminals' automaton; the others: contexts times its states
 // (terminals/contexts.hpp).
 // Threads: pure functions.
 #pragma once
@@ -13,6 +13,7 @@ namespace psc {
 
 enum class LexerKind {
     basic,       // maximal munch over all terminals
+    flush,       // basic, but nothing is ignored before the first terminal
     contextual,  // maximal munch over the terminals that the LR state at the start of the lexeme can take, and the ignored ones
     // Terminals that win over every ignored terminal are lexed only where the parser can take one, and there only terminals that it
     // can take. Elsewhere maximal munch over all the others.

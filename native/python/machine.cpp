@@ -17,10 +17,11 @@ namespace psc {
 
 LexerKind lexer_kind(const std::string& name) {
     if (name == "basic") return LexerKind::basic;
+    if (name == "flush") return LexerKind::flush;
     if (name == "contextual") return LexerKind::contextual;
     if (name == "modal") return LexerKind::modal;
     if (name == "any") return LexerKind::any;
-    throw std::invalid_argument("no lexer is called '" + name + "'; there are basic, contextual, modal and any");
+    throw std::invalid_argument("no lexer is called '" + name + "'; there are basic, flush, contextual, modal and any");
 }
 
 AllTerminals all_terminals(Ints next, Ints match_offsets, Ints matches, Ints rank, Bytes ignored) {

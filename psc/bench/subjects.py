@@ -54,7 +54,7 @@ def find_subject(name: str) -> Subject:
     text = found.path.read_text(encoding="utf-8")
     if found.language not in ("ebnf", "lark"):
         raise BenchError(f"{name}: grammars in Lark's language and in EBNF are measured, not {found.language}")
-    return Subject(found.stem, found.name, "lark" if found.language == "lark" else "ebnf", text)
+    return Subject(found.path.stem, found.name, "lark" if found.language == "lark" else "ebnf", text)
 
 
 def bundled_with_texts() -> list[str]:

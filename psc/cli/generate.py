@@ -16,9 +16,9 @@ from psc.cli.grammars import GRAMMAR_FILE, Chosen, grammar_options, open_compile
 from psc.cli.progress import Steps
 from psc.cli.report import note
 from psc.cli.schema_options import SchemaOptions
-from psc.compiler.frontends.lookup import GrammarFile, find_grammar, is_grammar
+from psc.compiler.frontends.lookup import GrammarFile, find_grammar, is_grammar, with_bounded_layout
 from psc.compiler.frontends.request import GrammarRequest
-from psc.compiler.grammars import bundled_bounds_layout, bundled_description
+from psc.compiler.grammars import bundled_description
 from psc.errors import GrammarError
 from psc.generation.converted import prepared
 from psc.generation.instructions import Instruction, language_instruction, schema_instruction
@@ -147,7 +147,7 @@ class Asked:
             return Instruction()
         if self.file.language == "json_schema":
             return schema_instruction(self.file.request().text if self.text is None else self.text)
-        name = self.file.stem
+        name = self.file.path.stem
         return language_instruction(name, bundled_description(name)) if self.file.bundled else Instruction()
 
     def compiled(self, model: ModelFiles, chosen: Chosen) -> CompiledGrammar:
@@ -155,9 +155,7 @@ class Asked:
         is_schema = self.file is not None and self.file.language == "json_schema"
         if is_schema and chosen.schema is not None and not chosen.schema.names:
             chosen = replace(chosen, schema=SchemaOptions((), SchemaSettings.of(**BOUNDED)))
-        spec = self.spec
-        if self.file is not None and self.file.bundled and "?" not in spec and bundled_bounds_layout(spec):
-            spec = f"{spec}?layout=bounded"
+        spec = with_bounded_layout(self.spec) if self.file is not None and self.file.bundled else self.spec
         if self.text is None or self.file is None:
             return open_compiled(spec, str(model.path), chosen)
         request = GrammarRequest.of(self.file.language, self.text, **chosen.of(self.file), origin=self.spec)

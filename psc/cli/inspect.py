@@ -19,6 +19,7 @@ from psc.support.readable import duration, size
 
 _LEXERS = {
     "basic": "basic: the longest lexeme of any terminal",
+    "flush": "flush: the longest lexeme of any terminal, and nothing ignored before the first",
     "modal": "modal: the longest lexeme of any terminal, and in some places only of those that the parser can take",
     "contextual": "contextual: the longest lexeme of a terminal that the parser can take",
     "any": "any: a lexeme may end wherever it matches",

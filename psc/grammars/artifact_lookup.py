@@ -117,6 +117,8 @@ class ArtifactLookup:
         self._not_before: dict[str, float] = {}  # when to ask for a key that nobody had again
         self._silent_until = 0.0
         self._near_misses: set[str] = set()  # keys that nobody had, whose nearest artifacts were looked for
+        self.n_near_misses = 0
+        """How many grammars have no artifact, where there is one of their name that does not serve; the log says how it differs."""
         self._substitutes: dict[str, str] = {}  # per key that nobody had, the key of an artifact that serves as well
 
     @classmethod
@@ -267,9 +269,11 @@ class ArtifactLookup:
         if wanted.key in self._near_misses:
             return
         try:
-            listed = self._place.named(wanted.grammar)
-            if self._registries is not None:
-                listed += self._registries.listed(wanted.grammar, wanted.tokenizer_name)
+            listed = []
+            for name in dict.fromkeys((wanted.grammar, wanted.whole)):
+                listed += self._place.named(name)
+                if self._registries is not None:
+                    listed += self._registries.listed(name, wanted.tokenizer_name)
             found = near(wanted, listed)[:_NEAR_TOLD]
             differences = []
             for i, reference in enumerate(found):
@@ -286,6 +290,7 @@ class ArtifactLookup:
             differences = []
         self._near_misses.add(wanted.key)
         if differences:
+            self.n_near_misses += 1
             _log.warning("%s: no artifact; there is: %s", wanted.label, "; ".join(differences))
 
     def _artifact(self, wanted: Wanted, reference: Reference) -> Artifact | None:

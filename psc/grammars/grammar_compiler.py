@@ -217,7 +217,7 @@ class GrammarCompiler:
             named_grammars: what the dialect refers to, see ``Grammar.from_lark``.
             dialect: what the text is in, where that is not to be seen from the text, see ``Grammar.from_lark``.
             start: the rule that a whole text must match.
-            lexer: "contextual", as Lark's default is, "basic" or "modal", see ``Grammar.from_lark``.
+            lexer: "contextual", as Lark's default is, "basic", "flush" or "modal", see ``Grammar.from_lark``.
             keep_all_actions: take any context-free grammar, where Lark would refuse it or resolve a conflict.
             refuse_conflicts: raise where Lark lets a shift win over a reduction, see ``Grammar.from_lark``.
             source_name: the file it came from, for relative imports and messages.
@@ -281,6 +281,12 @@ class GrammarCompiler:
     def get_cache_size_bytes(self) -> int:
         """An estimate of what the kept grammars, and what they share, take."""
         return self._cache.size_bytes
+
+    @property
+    def near_misses(self) -> int:
+        """How many grammars were compiled though an artifact of the same name was there, which is of another grammar, vocabulary or
+        compiler; the logger ``psc.artifacts`` says how it differs."""
+        return self._lookup.n_near_misses
 
     def trim(self, limit_bytes: int) -> None:
         """Evicts the least recently used grammars until what is kept takes no more; grammars in use stay usable.

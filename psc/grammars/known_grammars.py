@@ -5,7 +5,7 @@ imported, options, compiler), the vocabulary left out. Under that key they are f
 package: ``python -m psc.grammars.known_grammars`` writes them, and a test compares them with what the compiler makes.
 
 Cost: 0.1 ms to look, 3 ms to read the tables of a programming language, where parsing and making them takes 40.
-Weighed and dropped: no tables in git (14 files, 0.9 MB). On a busy machine the first use of a grammar in a process without a store
+Weighed and dropped: no tables in git (21 files, 1.2 MB). On a busy machine the first use of a grammar in a process without a store
 takes 0.16 s (go) to 0.8 s (python) longer then, import of Lark included. Tables made for a wheel need the compiled core
 and its dependencies where the wheel is built.
 """
@@ -123,13 +123,15 @@ def _read(stored: Artifact, request: GrammarRequest) -> ParsedGrammar | None:
 
 
 def bundled_tables() -> dict[str, bytes]:
-    """What the compiler makes of the bundled grammars whose tables are kept: names of files, and what belongs into them."""
-    from psc.compiler.frontends.lookup import find_grammar
+    """What the compiler makes of the bundled grammars whose tables are kept, those with bounded layout among them: names of files,
+    and what belongs into them."""
+    from psc.compiler.frontends.lookup import find_grammar, with_bounded_layout
     from psc.compiler.pipeline.build import make_tables
     from psc.compiler.pipeline.stored_tables import to_arrays
 
     made = {}
-    for name in grammars.bundled_names():
+    names = grammars.bundled_names()
+    for name in dict.fromkeys([*names, *map(with_bounded_layout, names)]):
         request = find_grammar(name).request()
         key = _key(request)
         if key is not None:

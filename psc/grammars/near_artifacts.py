@@ -19,6 +19,7 @@ import numpy as np
 from psc.artifacts.format import VERSION, Artifact
 from psc.artifacts.references import Reference, short_name
 from psc.compiler.frontends.front_end import UNNAMED
+from psc.compiler.frontends.lookup import names_bundled
 from psc.compiler.revision import COMPILER_REVISION
 from psc.runtime.compiled import serves
 from psc.vocabulary.tokenizer_info import TokenizerInfo
@@ -38,6 +39,8 @@ class Wanted:
     """Of its inputs."""
     grammar: str
     """What the grammar goes by in a store or a registry."""
+    whole: str
+    """What the grammar with all layout goes by, where the one wanted is a bundled one with bounded layout; else `grammar`."""
     tokenizer_name: str
     """Likewise."""
     tokenizer_info: TokenizerInfo
@@ -58,6 +61,7 @@ class Wanted:
         return cls(
             key=key.for_tokenizer(tokenizer_info),
             grammar=short_name(origin),
+            whole=short_name(origin.partition("?")[0] if names_bundled(origin) else origin),
             tokenizer_name=short_name(tokenizer_info.name),
             tokenizer_info=tokenizer_info,
             fingerprint=key.fingerprint_of(tokenizer_info),
@@ -84,7 +88,7 @@ def is_of_this_grammar(wanted: Wanted, reference: Reference) -> bool:
 
 
 def _likeness(wanted: Wanted, r: Reference) -> int:
-    same_names = (r.grammar, r.tokenizer) == (wanted.grammar, wanted.tokenizer_name)
+    same_names = r.grammar in (wanted.grammar, wanted.whole) and r.tokenizer == wanted.tokenizer_name
     same_text = r.fingerprint == wanted.fingerprint
     if is_of_this_grammar(wanted, r):
         return 4 if same_text else 3 if same_names else 1
@@ -101,6 +105,11 @@ def difference(wanted: Wanted, reference: Reference, artifact: Artifact | None =
     """
     there = f"{reference.grammar} for {reference.tokenizer}"
     if not is_of_this_grammar(wanted, reference):
+        if reference.grammar == wanted.whole != wanted.grammar:
+            return (
+                f"{there}, which is of the whole language; compile '{wanted.whole}?layout=bounded', or have servers read "
+                f"{wanted.whole} so with PSC_BOUNDED_LAYOUT=0"
+            )
         return f"{there} is of another grammar text, start rule, lexer or option"
     if (reference.compiler_revision, reference.format_version) != (COMPILER_REVISION, VERSION):
         return (

@@ -6,6 +6,7 @@ import pytest
 from batches import jobs_of, write_folder
 
 from psc.compiler.frontends.front_end import GrammarOptions
+from psc.compiler.frontends.lookup import find_grammar
 from psc.errors import JobsFileError
 
 GOOD = '[[jobs]]\ngrammars = ["grammars/sums.ebnf"]\ntokenizers = ["models/bytes.json"]\n'
@@ -42,7 +43,7 @@ BAD = {
         "jobs.toml:4: memory: '2 GB or more' is not an amount of memory; write it as in",
     ),
     "time": (f'[defaults]\ntime = "soon"\n{GOOD}', "jobs.toml:2: time: 'soon' is not a time; write it as in"),
-    "lexer": (f'{GOOD}lexer = "longest"\n', 'jobs.toml:4: lexer = "longest": there are "contextual", "basic" and "modal"'),
+    "lexer": (f'{GOOD}lexer = "longest"\n', 'jobs.toml:4: lexer = "longest": there are "contextual", "basic", "flush" and "modal"'),
     "name of a path": (f'{GOOD}name = "../x"\n', "jobs.toml:4: '../x' cannot be the name of a grammar or tokenizer"),
     "unknown grammar": (GOOD.replace("grammars/sums.ebnf", "jaba"), "jobs.toml:2: jaba: no such file, nor a bundled grammar"),
     "unknown file": (GOOD.replace("sums", "sum"), "grammars/sum.ebnf: no such file"),
@@ -202,3 +203,16 @@ def test_tokenizers_of_one_name_that_differ(tmp_path: Path) -> None:
     with pytest.raises(JobsFileError) as e:
         jobs_of(path)
     assert str(e.value).count("are different tokenizers") == 1
+
+
+def test_a_bundled_grammar_with_an_option(tmp_path: Path) -> None:
+    """A question mark is no glob there; both have artifacts of their own names."""
+    text = GOOD.replace('"grammars/sums.ebnf"', '"java", "java?layout=bounded", "java?layout=any"')
+    jobs = jobs_of(write_folder(tmp_path, text.replace(', "java?layout=any"', "")))
+    assert [job.name for job in jobs] == ["java/bytes", "java-layout=bounded/bytes"]
+    requests = [job.grammar.request for job in jobs]
+    assert requests == [find_grammar("java").request(), find_grammar("java?layout=bounded").request()]
+    with pytest.raises(JobsFileError, match=r"layout=none.*has the option layout=bounded"):
+        jobs_of(write_folder(tmp_path, GOOD.replace("grammars/sums.ebnf", "java?layout=none")))
+    left = jobs_of(write_folder(tmp_path, text + 'exclude = ["java?layout=bounded", "java?layout=any"]\n'))
+    assert [job.name for job in left] == ["java/bytes"]

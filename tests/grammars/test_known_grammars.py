@@ -23,7 +23,7 @@ from psc.artifacts.store import Store
 from psc.artifacts.table_cache import keep_within, read_tables, tables_path, write_tables
 from psc.compiler.frontends import tables
 from psc.compiler.frontends.lark import loader
-from psc.compiler.frontends.lookup import find_grammar
+from psc.compiler.frontends.lookup import find_grammar, with_bounded_layout
 from psc.compiler.frontends.request import GrammarRequest
 from psc.compiler.frontends.tables import CfgTables, GrammarTables
 from psc.compiler.grammars import bundled_names
@@ -79,7 +79,7 @@ def test_bundled_tables_are_what_the_compiler_makes() -> None:
         )
 
 
-@pytest.mark.parametrize("name", bundled_names())
+@pytest.mark.parametrize("name", dict.fromkeys([*bundled_names(), *map(with_bounded_layout, bundled_names())]))
 def test_bundled_grammars_need_no_loader(name: str, parsed: list[str]) -> None:
     request = find_grammar(name).request()
     grammar = psc.Grammar.parse(request)

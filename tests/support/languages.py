@@ -15,7 +15,7 @@ import numpy as np
 from grammar_tables import compile_ahead, compile_with_leads
 from hypothesis import assume
 from not_closed import compile_not_closed
-from oracle import CfgOracle, ContextualKeepAllOracle, ContextualOracle, KeepAllOracle, ModalOracle, Oracle, Undecided
+from oracle import CfgOracle, ContextualKeepAllOracle, ContextualOracle, FlushOracle, KeepAllOracle, ModalOracle, Oracle, Undecided
 from vocabularies import tokenizer
 
 import psc
@@ -80,6 +80,7 @@ def contextual_keep_all(text: str) -> ContextualKeepAllOracle:
 LANGUAGES = {
     "any": Language(CfgOracle.of_ebnf, lambda text, info: psc.GrammarCompiler(info).compile_grammar(text), ebnf_grammar),
     "basic": lark_language(Oracle, lexer="basic"),
+    "flush": lark_language(FlushOracle, lexer="flush"),
     "contextual": lark_language(ContextualOracle, lexer="contextual"),
     "modal": lark_language(ModalOracle, lexer="modal"),
     "keep all": lark_language(KeepAllOracle, lexer="basic", keep_all_actions=True),

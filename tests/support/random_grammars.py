@@ -17,6 +17,7 @@ def ambiguous(fancy: bool) -> st.SearchStrategy[str]:
 TEXTS = {
     "any": strategies.cfg_texts(),
     "basic": strategies.grammars(),
+    "flush": strategies.grammars(),
     "contextual": strategies.contextual_grammars(),
     "modal": strategies.contextual_grammars(),
     "keep all": ambiguous(False),
@@ -25,6 +26,7 @@ TEXTS = {
 FANCY_TEXTS = {
     "any": strategies.cfg_texts(),
     "basic": strategies.grammars(True),
+    "flush": strategies.grammars(True),
     "contextual": strategies.contextual_grammars(True),
     "modal": strategies.contextual_grammars(True),
     "keep all": ambiguous(True),
@@ -39,6 +41,7 @@ def lark(**options: Any) -> Callable[[str], psc.Grammar]:
 KINDS: dict[str, tuple[st.SearchStrategy[str], Callable[[str], psc.Grammar]]] = {
     "any": (strategies.cfg_texts(), psc.Grammar.from_ebnf),
     "basic": (strategies.grammars(), lark(lexer="basic")),
+    "flush": (strategies.grammars(), lark(lexer="flush")),
     "contextual": (strategies.contextual_grammars(), lark(lexer="contextual")),
     "modal": (strategies.contextual_grammars(), lark(lexer="modal")),
     "keep all": (strategies.ambiguous_grammars(), lark(lexer="basic", keep_all_actions=True)),

@@ -9,8 +9,8 @@ longest lexeme.
     class A { int x = 4 // 2       is refused at the second slash
     class A {\n\n\n…               is refused at the blank after the n-th
 
-Exactly the grammar's texts are left in which no comment stands and no lexeme of blanks is longer than n. Only for the basic lexer,
-which has every terminal at every place.
+Exactly the grammar's texts are left in which no comment stands and no lexeme of blanks is longer than n. Only for the
+lexers that have every terminal at every place: `basic`, and `flush`, with which no text begins with blanks.
 """
 
 from __future__ import annotations
@@ -72,12 +72,13 @@ def bounded_layout(grammar: Cfg, settings: LayoutSettings) -> Cfg:
     """The grammar with bounded layout.
 
     Raises:
-        GrammarError: the lexer is not the basic one, an ignored terminal stands in a rule, or none is a run of single characters.
+        GrammarError: the lexer is neither basic nor flush, an ignored terminal stands in a rule, or none is a run of single
+            characters.
     """
     ignored = {i for i, t in enumerate(grammar.terminals) if t.ignored}
     blanks = [t for t in grammar.terminals if t.ignored and _ONE_OF_MANY.fullmatch(t.pattern)]
-    if grammar.lexer != "basic":
-        raise _cannot(grammar, f"its lexer is {grammar.lexer!r}, not 'basic'")
+    if grammar.lexer not in ("basic", "flush"):
+        raise _cannot(grammar, f"its lexer is {grammar.lexer!r}, not 'basic' or 'flush'")
     if any(not ignored.isdisjoint(p.rhs) for p in grammar.productions):
         raise _cannot(grammar, "a rule uses what is ignored")
     if not blanks:

@@ -143,6 +143,35 @@ def test_bundled_grammars(name: str) -> None:
         assert stops(bundled(name), blanks[:at] + " " + blanks[at:]) is None
 
 
+@pytest.mark.parametrize("name", TEXTS)
+def test_a_text_begins_with_its_first_word(name: str) -> None:
+    """No token with a blank before it is allowed, nor one that is nothing else; and the end of a text is bounded."""
+    bounded = bundled(f"{name}?layout=bounded")
+    first = [VOCABULARY.decoded_vocab[token] for token in psc.GrammarMatcher(bounded).allowed_tokens()]
+    assert first and not [text for text in first if text[:1].isspace()]
+    assert psc.GrammarMatcher(bundled(name)).accept_string(" \n" + TEXTS[name])
+    matcher = psc.GrammarMatcher(bounded)
+    assert matcher.accept_string(TEXTS[name] + "\n" * BOUNDED) and matcher.is_completed()
+    assert not matcher.accept_string("\n")
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_a_model_that_loves_blanks(name: str) -> None:
+    """It writes the token with the most blanks that is allowed, else any: all that it writes is in the whole language, too."""
+    matcher, rng, text = psc.GrammarMatcher(bundled(f"{name}?layout=bounded")), random.Random(name), b""
+    for _ in range(400):
+        allowed = [t for t in matcher.allowed_tokens() if t not in VOCABULARY.stop_token_ids]
+        if not allowed:
+            break
+        blanks = [sum(byte in b" \n\t" for byte in VOCABULARY.decoded_vocab[token]) for token in allowed]
+        token = rng.choice([t for t, n in zip(allowed, blanks, strict=True) if n == max(blanks)])
+        assert matcher.accept_token(token)
+        text += VOCABULARY.decoded_vocab[token]
+    runs = [len(run) for run in re.findall(rb"[ \n\t]+", re.sub(rb"\"[^\"]*(\"|$)|'[^']*('|$)", b"''", text))]
+    assert max(runs) <= BOUNDED and len(runs) > 3
+    assert psc.GrammarMatcher(bundled(name)).accept_string(text)
+
+
 @pytest.mark.parametrize("name", ["java", "sql", "graphql"])
 def test_masks_and_tokens_agree(name: str) -> None:
     matcher = psc.GrammarMatcher(bundled(f"{name}?layout=bounded"))
@@ -155,7 +184,7 @@ def test_names_and_settings() -> None:
     assert find_grammar("java?layout=any").request() == find_grammar("java").request()
     bounded = find_grammar("java?layout=bounded")
     assert bundled("java?layout=bounded").grammar_name == "java?layout=bounded" != bundled("java").grammar_name
-    assert bounded.stem == "java" and bounded.request().options.settings == LayoutSettings(max_blanks=BOUNDED)
+    assert bounded.stem == "java-layout=bounded" and bounded.request().options.settings == LayoutSettings(max_blanks=BOUNDED)
     assert request_of("grammar", "java?layout=bounded", ServiceOptions()) == bounded.request()
     assert LayoutSettings.of_text(LayoutSettings(max_blanks=7).text) == LayoutSettings(max_blanks=7)
     for wrong in ("java?layout=none", "java?x", "json?layout=bounded"):
