@@ -11,9 +11,9 @@ import click
 from psc.cli.arguments import FILE, GRAMMAR, TOKENIZER, json_option, quiet_option, with_paragraph
 from psc.cli.grammars import GRAMMAR_FILE, Chosen, grammar_options
 from psc.cli.progress import Steps
-from psc.cli.report import warning, write_json, write_pairs
+from psc.cli.report import note, warning, write_json, write_pairs
 from psc.cli.tokenizers import SPEC_HELP, token_ids
-from psc.compiler.frontends.lookup import find_grammar
+from psc.compiler.frontends.lookup import find_grammar, with_bounded_layout
 from psc.compiler.grammars import bundled_names
 from psc.grammars.compile_file import CompileReport, build_record_path, compile_to_artifact
 from psc.grammars.verification import check_verifiable
@@ -92,6 +92,9 @@ def command(
         )
     for text in report.warnings:
         warning(f"{found.name}: {text}")
+    served = with_bounded_layout(found.name)
+    if served != found.name and not quiet:
+        note(f"servers read {found.name} as {served}, unless PSC_BOUNDED_LAYOUT=0: compile '{served}' for them")
     if not info.stop_token_ids:
         warning(f"{tokenizer}: no stop token is known, so the masks never allow one; give --stop-token-ids")
     if as_json:

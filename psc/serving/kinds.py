@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any, Final, Literal, get_args
 
 from psc.compiler.frontends.front_end import check_text
-from psc.compiler.frontends.lookup import find_grammar, names_bundled
+from psc.compiler.frontends.lookup import find_grammar, names_bundled, with_bounded_layout
 from psc.compiler.frontends.request import GrammarRequest
 from psc.errors import GrammarError
 from psc.requests.lark_texts import lark_request
@@ -22,7 +22,8 @@ from psc.support.readable import shortened
 Kind = Literal["json", "json_object", "regex", "choice", "ebnf", "lark", "grammar", "structural_tag"]
 """json: a schema's text. json_object: any object, whatever the text. regex: what the whole text matches. choice: a JSON list of
 texts. lark: Lark's language or llguidance's dialect of it. grammar: EBNF or Lark, see :func:`is_lark`. structural_tag: its JSON
-text, in either form. A grammar's text may also be the name of a bundled one, such as ``java`` or ``java?layout=bounded``."""
+text, in either form. A grammar's text may also be the name of a bundled one, such as ``java`` or ``java?layout=any``,
+see `bundled_request`."""
 
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 _LARK_RULE = re.compile(r"[ \t]*[?!]*\w+(?:\.[-+]?\d+)?[ \t]*:(?!:?=)")
@@ -36,7 +37,7 @@ def request_of(kind: Kind, text: str, options: ServiceOptions) -> GrammarRequest
     Args:
         kind: one of `KINDS`.
         text: in the form of the kind.
-        options: the settings of JSON schemas.
+        options: the settings of JSON schemas, and how the names of bundled grammars are meant.
 
     Raises:
         GrammarError: there is no such kind, the text has half of a surrogate pair, or is no list of choices.
@@ -46,6 +47,15 @@ def request_of(kind: Kind, text: str, options: ServiceOptions) -> GrammarRequest
     if reader is None:
         raise GrammarError(f"there is no kind of request {shortened(repr(kind), 60)}; there are {', '.join(KINDS)}")
     return reader(check_text(text, kind), options)
+
+
+def bundled_request(name: str, options: ServiceOptions) -> GrammarRequest:
+    """The bundled grammar that a request names. One without an option has bounded layout where it can and `options` say so.
+
+    Raises:
+        GrammarError: there is no such name or option.
+    """
+    return find_grammar(with_bounded_layout(name) if options.bounded_layout else name).request()
 
 
 def is_lark(text: str) -> bool:
@@ -88,12 +98,14 @@ def _ebnf_literal(text: str) -> str:
 
 def _ebnf(text: str, options: ServiceOptions) -> GrammarRequest:
     if names_bundled(text):
-        return find_grammar(text).request()
+        return bundled_request(text, options)
     return GrammarRequest.of("ebnf", text)
 
 
 def _lark(text: str, options: ServiceOptions) -> GrammarRequest:
-    return find_grammar(text).request() if names_bundled(text) else lark_request(text, {}, schemas=options.schema_settings)
+    if names_bundled(text):
+        return bundled_request(text, options)
+    return lark_request(text, {}, schemas=options.schema_settings)
 
 
 def _grammar(text: str, options: ServiceOptions) -> GrammarRequest:

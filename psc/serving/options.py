@@ -151,12 +151,15 @@ class ServiceOptions:
     """Whether JSON that may not have white space anywhere has a space after each comma and colon."""
     bounded: bool = _option(True, _flag)
     """Whether a model that writes white space, zeros or digits as long as it may comes to an end all the same. False is what JSON
-    Schema says: the next three are then None, None and False, unless they are given."""
+    Schema and the bundled languages say: the next four are then None, None, False and False, unless they are given."""
     max_whitespace: int | None = _option(_UNSET, _positive_or_none)
     """The limit of white space in one position of a value, in structural tags and calls too; by default 20; None is no limit."""
     max_digits: int | None = _option(_UNSET, _positive_or_none)
     """How many digits a number may have before its point, behind it and in its exponent, where its schema sets no bound, and
     digits in a row in formats; by default 20; None is no limit."""
+    bounded_layout: bool = _option(_UNSET, _flag)
+    """Whether a bundled programming language that is named without an option is read as ``java?layout=bounded`` where it can be: no
+    comments, and no long runs of blanks; by default as ``bounded`` says. ``java?layout=any`` is the whole language all the same."""
     plain_integers: bool = _option(_UNSET, _flag)
     """Whether numbers that must be integers are written as such, and never as ``1.0``; by default they are."""
     strict: bool = _option(True, _flag)
@@ -171,6 +174,8 @@ class ServiceOptions:
         for name in ("max_whitespace", "max_digits", "plain_integers"):
             if getattr(self, name) is _UNSET:
                 object.__setattr__(self, name, getattr(bounds, "max_whitespace_cnt" if name == "max_whitespace" else name))
+        if isinstance(self.bounded_layout, _Unset):
+            object.__setattr__(self, "bounded_layout", self.bounded)
 
     @cached_property
     def schema_settings(self) -> SchemaSettings:

@@ -164,14 +164,20 @@ class GrammarService:
         return dict(self._warm_up.failed)
 
     def snapshot(self) -> dict[str, float]:
-        """The counts, see `psc.serving.counters`, and the size of the compiled grammars."""
-        return {**self.counters.snapshot(), "cache_bytes": self.compiler.get_cache_size_bytes()}
+        """The counts, see `psc.serving.counters`, and the compiler's: near misses, and the size of the compiled grammars."""
+        return {
+            **self.counters.snapshot(),
+            "near_misses": self.compiler.near_misses,
+            "cache_bytes": self.compiler.get_cache_size_bytes(),
+        }
 
     def prometheus_text(self) -> str:
         """The same in Prometheus' text format."""
         size = self.compiler.get_cache_size_bytes()
         gauge = "# HELP psc_cache_bytes What compiled grammars take.\n# TYPE psc_cache_bytes gauge\n"
-        return f"{self.counters.prometheus_text()}{gauge}psc_cache_bytes {size}\n"
+        near = "# HELP psc_near_misses_total Artifacts that have the name asked for and do not serve.\n"
+        near += f"# TYPE psc_near_misses_total counter\npsc_near_misses_total {self.compiler.near_misses}\n"
+        return f"{self.counters.prometheus_text()}{near}{gauge}psc_cache_bytes {size}\n"
 
     def close(self) -> None:
         """Drops the cached grammars; those in use stay usable."""

@@ -12,10 +12,10 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from psc.compiler.frontends.lookup import find_grammar
+from psc.compiler.frontends.lookup import find_grammar, names_bundled
 from psc.compiler.frontends.request import GrammarRequest
 from psc.errors import PscError
-from psc.serving.kinds import Kind, request_of
+from psc.serving.kinds import Kind, bundled_request, request_of
 from psc.serving.options import ServiceOptions
 from psc.support import threads
 
@@ -34,14 +34,15 @@ def warm_request(entry: str, options: ServiceOptions) -> GrammarRequest:
 
     Args:
         entry: a bundled grammar's name, or the path of a ``.lark``, ``.ebnf``, ``.gbnf`` or ``.json`` file.
-        options: how JSON schemas are meant.
+        options: how JSON schemas and bundled names are meant.
 
     Raises:
         GrammarError: there is no such grammar, or it cannot be read.
     """
-    found = find_grammar(Path(entry).expanduser() if entry.startswith("~") else entry)
-    request = found.request()
-    if found.bundled or request.front_end.imports(request.text, request.origin):
+    if names_bundled(entry):
+        return bundled_request(entry, options)
+    request = find_grammar(Path(entry).expanduser()).request()
+    if request.front_end.imports(request.text, request.origin):
         return request
     return request_of(_KIND_OF[request.language], request.text, options)
 
