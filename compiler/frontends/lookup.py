@@ -15,7 +15,14 @@ from typing import TYPE_CHECKING
 from psc.compiler.frontends.front_end import NO_SETTINGS, Settings
 from psc.compiler.frontends.registry import front_end, front_end_of, suffixes
 from psc.compiler.frontends.request import GrammarRequest
-from psc.compiler.grammars import bundled_bounds_layout, bundled_keeps_all_actions, bundled_lexer, bundled_names, bundled_path
+from psc.compiler.grammars import (
+    bundled_bounds_layout,
+    bundled_keeps_all_actions,
+    bundled_lexer,
+    bundled_names,
+    bundled_path,
+    why_unbounded,
+)
 from psc.errors import GrammarError
 from psc.support.limits import limit
 from psc.support.readable import shortened
@@ -106,7 +113,7 @@ def find_grammar(spec: str | Path) -> GrammarFile:
         language = _language(path)
         settings = front_end(language).named_settings(option).text
         if settings and not bundled_bounds_layout(name):
-            raise GrammarError(f"{spec}: rules or the lexer of {name} decide on its layout, so it cannot be bounded")
+            raise GrammarError(f"{spec}: the layout of {name} cannot be bounded: {why_unbounded(name)}")
         return GrammarFile(spec if settings else name, path, bundled=True, language=language, settings=settings)
     if not isinstance(spec, (str, Path)):
         raise TypeError(f"a grammar is found by its name or path, not by {type(spec).__name__}")

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from psc.compiler.cfg.grammar import LarkLexer
 from psc.compiler.frontends.registry import suffixes
+from psc.compiler.grammars.bounded_lines import names_with_lines, with_bounded_lines
 from psc.errors import GrammarError
 
 _FOLDER = Path(__file__).parent
@@ -49,11 +50,32 @@ def bundled_keeps_all_actions(name: str) -> bool:
 
 
 def bundled_bounds_layout(name: str) -> bool:
-    """Whether a bundled grammar can be had with `?layout=bounded`: what it ignores is blanks and comments, and no rule has either.
+    """Whether a bundled grammar can be had with `?layout=bounded`."""
+    return not why_unbounded(name)
 
-    C's blanks have its preprocessor's lines in them; a line end of Go's, or a comment that has one, is a terminal of its rules.
+
+def why_unbounded(name: str) -> str:
+    """Why a bundled grammar has no bounded layout; empty where it has.
+
+    That has a grammar which ignores blanks and comments alone, and has no layout in its rules but line ends that `bounded_lines`
+    defines again.
     """
-    return bundled_path(name).suffix == ".lark" and bundled_lexer(name) == "basic" and name not in ("c", "go")
+    if bundled_path(name).suffix != ".lark":
+        return "a grammar in EBNF has its layout in its rules"
+    if name == "c":
+        return "its blanks hold the preprocessor's directives"
+    return "" if bundled_lexer(name) == "basic" else "its lines are lexed by what the parser can take at a place"
+
+
+def with_lines_bounded(text: str, most: int) -> str:
+    """A text in Lark's language; of a bundled grammar whose rules have line ends, with these bounded (`bounded_lines`).
+
+    Args:
+        text: of any grammar.
+        most: how many blanks and line ends there may be from a line end on.
+    """
+    name = next((name for name in names_with_lines() if text == bundled_text(name)), None)
+    return text if name is None else with_bounded_lines(name, text, most)
 
 
 def bundled_text(name: str) -> str:

@@ -73,7 +73,7 @@ def test_digits_and_white_space_are_bounded(tokenizer: Path, tmp_path: Path, opt
         assert psc.GrammarMatcher(grammars[0]).accept_string(b"1" * n) == (n <= longest or longest == 300)
 
 
-@pytest.mark.parametrize(("spec", "comments"), [("java", False), ("java?layout=any", True), ("go", True)])
+@pytest.mark.parametrize(("spec", "comments"), [("java", False), ("java?layout=any", True), ("go", False), ("go?layout=any", True)])
 def test_layout_is_bounded(tokenizer: Path, tmp_path: Path, spec: str, comments: bool) -> None:
     grammar = Asked(spec, find_grammar(spec)).compiled(find_model(str(bare_folder(tokenizer, tmp_path))), Chosen())
     assert psc.GrammarMatcher(grammar).accept_string("package a /* c */") == comments

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from psc.compiler.cfg.grammar import Cfg
 from psc.compiler.expressions.expression import RuleSet
 from psc.compiler.expressions.tokens import TokenNames
 from psc.compiler.frontends.front_end import GrammarOptions, RefusedTextError
 from psc.compiler.frontends.lark import loader
 from psc.compiler.frontends.lark.layout import LayoutSettings, bounded_layout
+from psc.compiler.grammars import with_lines_bounded
 from psc.errors import GrammarError, ResourceLimitError
 
 
@@ -17,11 +20,16 @@ def parse(text: str, options: GrammarOptions, origin: str, names: TokenNames | N
     Raises:
         GrammarError: the text is malformed; a `RefusedTextError` where llguidance's dialect has the same options.
     """
+    layout = options.settings if isinstance(options.settings, LayoutSettings) else None
     try:
         grammar = loader.load_lark(
-            text, source_name=origin, start=options.start, lexer=options.lexer, keep_all_actions=options.keep_all_actions
+            text if layout is None else with_lines_bounded(text, layout.max_blanks),
+            source_name=origin,
+            start=options.start,
+            lexer=options.lexer,
+            keep_all_actions=options.keep_all_actions,
         )
-        return bounded_layout(grammar, options.settings) if isinstance(options.settings, LayoutSettings) else grammar
+        return grammar if layout is None else replace(bounded_layout(grammar, layout), source=text)
     except ResourceLimitError:
         raise
     except GrammarError as e:

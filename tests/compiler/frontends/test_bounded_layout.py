@@ -103,6 +103,7 @@ TEXTS = {
     "postgresql": "SELECT a / 2 FROM t WHERE b = '-- no';",
     "sqlite": "SELECT a / 2 FROM t WHERE b = '-- no';",
     "graphql": '{ user(id: "# no") { name friends } }',
+    "go": 'package a; func f() { x := 4 / 2; s := "// no"; return }',
 }
 COMMENTS = {"graphql": "# c\n"}
 
@@ -155,6 +156,34 @@ def test_a_text_begins_with_its_first_word(name: str) -> None:
     assert not matcher.accept_string("\n")
 
 
+def is_short(name: str, run: bytes) -> bool:
+    """Whether blanks between two words are few enough. Of Go those from the first line end on are a lexeme of their own."""
+    line = run.partition(b"\n")[0]
+    parts = [line, run[len(line) :]] if name == "go" else [run]
+    return all(len(part) <= BOUNDED for part in parts)
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_what_is_left_of_the_masks(name: str) -> None:
+    """Along random texts without quotes and comments: of what the whole language allows, all but longer runs of blanks."""
+    bounded, whole = (psc.GrammarMatcher(bundled(spec)) for spec in (f"{name}?layout=bounded", name))
+    tokens, rng, text = VOCABULARY.decoded_vocab, random.Random(name), b""
+    plain = {i for i, t in enumerate(tokens) if t and not set(t) & set(b"\"'`/#-$*\r\f\v,") and t.isascii()}
+    plain -= set(VOCABULARY.stop_token_ids)
+    for _ in range(150):
+        few, all_ = set(bounded.allowed_tokens()), set(whole.allowed_tokens())
+        assert few <= all_, text
+        runs = {i: re.findall(rb"[ \t\n]+", (re.search(rb"[ \t\n]*$", text) or [b""])[0] + tokens[i]) for i in plain}
+        wanted = {i for i in plain & all_ if all(is_short(name, run) for run in runs[i]) and (text or not tokens[i][:1].isspace())}
+        assert few & plain == wanted, (text, [tokens[i] for i in few & plain ^ wanted])
+        if not wanted:
+            break
+        blank = [i for i in wanted if tokens[i].isspace()]
+        token = rng.choice(sorted(blank if blank and rng.random() < 0.7 else wanted))
+        assert bounded.accept_token(token) and whole.accept_token(token)
+        text += tokens[token]
+
+
 @pytest.mark.parametrize("name", TEXTS)
 def test_a_model_that_loves_blanks(name: str) -> None:
     """It writes the token with the most blanks that is allowed, else any: all that it writes is in the whole language, too."""
@@ -167,8 +196,8 @@ def test_a_model_that_loves_blanks(name: str) -> None:
         token = rng.choice([t for t, n in zip(allowed, blanks, strict=True) if n == max(blanks)])
         assert matcher.accept_token(token)
         text += VOCABULARY.decoded_vocab[token]
-    runs = [len(run) for run in re.findall(rb"[ \n\t]+", re.sub(rb"\"[^\"]*(\"|$)|'[^']*('|$)", b"''", text))]
-    assert max(runs) <= BOUNDED and len(runs) > 3
+    runs = re.findall(rb"[ \n\t]+", re.sub(rb"\"[^\"]*(\"|$)|'[^']*('|$)|`[^`]*(`|$)", b"''", text))
+    assert all(is_short(name, run) for run in runs) and len(runs) > 3
     assert psc.GrammarMatcher(bundled(name)).accept_string(text)
 
 
@@ -178,6 +207,36 @@ def test_masks_and_tokens_agree(name: str) -> None:
     for byte in TEXTS[name].encode():
         check_mask(matcher, VOCABULARY)
         assert matcher.accept_string(bytes([byte]))
+
+
+GO = 'package a\n\nimport "b"\n\nfunc f() int {\n\tx := 4 / 2\n\tif x > 1 { return 1 }\n\treturn "// no"\n}\n'
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "at"),
+    [
+        ("", "", None),
+        ("\n\n", "\n", None),
+        ("\n\n", "\n" * BOUNDED, None),
+        ("\n\n", "\n" * (BOUNDED + 1), 9 + BOUNDED),
+        ("\n\n", " " * BOUNDED + "\n" * BOUNDED, None),
+        ("\n\n", " " * (BOUNDED + 1) + "\n", 9 + BOUNDED),
+        ("\n\n", "\n// c\n", 10),
+        ("\n\n", " // c\n", 10),
+        ("\n\n", "/* c\n */", 9),
+        ("\n\n", "\n/* c */\n", 10),
+        (":= 4", ":=\n\n\t4", None),
+        ("package", "\npackage", 0),
+        ("package", "\ufeffpackage", 0),
+    ],
+)
+def test_lines_of_go(old: str, new: str, at: int | None) -> None:
+    """A line end may be a semicolon, and is of a run that is bounded like blanks; the whole language has all of these texts."""
+    text = GO.replace(old, new, 1).encode()
+    for spec, wanted in (("go", None), ("go?layout=bounded", at)):
+        matcher = psc.GrammarMatcher(bundled(spec))
+        read = matcher.accept_prefix(text)
+        assert (None if read == len(text) and matcher.is_completed() else read) == wanted, spec
 
 
 def test_names_and_settings() -> None:
