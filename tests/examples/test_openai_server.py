@@ -79,7 +79,7 @@ def test_grammar(client: Client) -> None:
 
 
 def test_json_mode(client: Client) -> None:
-    body = {"messages": MESSAGES, "response_format": {"type": "json_object"}, "max_tokens": 400, "n": 4}
+    body = {"messages": MESSAGES, "response_format": {"type": "json_object"}, "max_tokens": 400, "n": 4, "seed": 1}
     ended = [c for c in choices(client.post(CHAT, body)) if c["finish_reason"] == "stop"]
     assert len(ended) >= 2
     for choice in ended:
@@ -87,7 +87,7 @@ def test_json_mode(client: Client) -> None:
 
 
 def test_without_a_grammar(client: Client) -> None:
-    [choice] = choices(client.post(COMPLETIONS, {"prompt": "x", "max_tokens": 5, "response_format": {"type": "text"}}))
+    [choice] = choices(client.post(COMPLETIONS, {"prompt": "x", "max_tokens": 5, "seed": 1, "response_format": {"type": "text"}}))
     assert choice["text"]
 
 
