@@ -1,8 +1,11 @@
 """Language models: one with random weights, which needs no download, and those of Transformers."""
 
 import json
+import sys
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
+from importlib.util import find_spec
 from inspect import signature
 from pathlib import Path
 from typing import Any, Protocol
@@ -11,7 +14,13 @@ import numpy as np
 from random_model import RandomModel
 
 import psc
+from openai_api.errors import ApiError
 from openai_api.sampling import Logits
+from psc.generation.converted import prepared
+from psc.generation.models import NAMED_MODELS, find_model
+
+MODEL_COMMANDS = f"pip install '.[generate]' && {NAMED_MODELS[0].install_command}"
+"""What installs the default model, and what reads it."""
 
 Messages = Sequence[dict[str, Any]]
 
@@ -38,6 +47,8 @@ class LanguageModel(Protocol):
     info: psc.TokenizerInfo
     format_name: str | None
     """Of its tool calls, see docs/tool-calls.md; None: it is not known."""
+    max_length: int
+    """Tokens of a prompt and its text together."""
 
     def chat_prompt(self, messages: Messages, tools: Sequence[dict[str, Any]]) -> list[int]:
         """A conversation as tokens."""
@@ -56,6 +67,7 @@ class RandomLanguageModel:
         self.info = psc.load_tokenizer(tokenizer)
         self.name = f"random-{tokenizer}"
         self.format_name = format_name or usual_format(tokenizer)
+        self.max_length = sys.maxsize
         self._model = RandomModel(self.info)
 
     def chat_prompt(self, messages: Messages, tools: Sequence[dict[str, Any]]) -> list[int]:
@@ -83,32 +95,50 @@ class _RandomGeneration:
 
 
 class TransformersLanguageModel:
-    """A model of Transformers, from its folder. It runs where Transformers puts it, and makes each text alone."""
+    """A model of Transformers. It runs where Transformers puts it, and makes each text alone.
 
-    def __init__(self, path: str, format_name: str | None = None) -> None:
-        if not Path(path).is_dir() and (path.startswith(("/", ".", "~")) or path.count("/") != 1):  # else a name at the hub
-            raise FileNotFoundError("there is no such folder")
-        import torch
-        from transformers import AutoModelForCausalLM, AutoTokenizer
+    One thread does all forward passes: torch keeps a pool of threads for each thread that calls it.
 
-        self._torch = torch
-        self._tokenizer = AutoTokenizer.from_pretrained(path)
-        self._model = AutoModelForCausalLM.from_pretrained(path, dtype="auto").eval()
+    Args:
+        spec: as `psc generate --model` takes it.
+        format_name: of its tool calls; None goes by the model's type.
+        progress: is told the name of each step of loading as it begins.
+
+    Raises:
+        psc.PscError: there is no such model, or what it needs is not installed.
+    """
+
+    def __init__(self, spec: str, format_name: str | None = None, progress: Callable[[str], None] = lambda step: None) -> None:
+        with prepared(find_model(spec), keep=True, progress=progress) as files:
+            from psc.generation.language_model import LanguageModel as Loaded
+
+            loaded = Loaded(files, progress=progress)
+        self._tokenizer, self._model = loaded.tokenizer, loaded.model
+        self._thread = ThreadPoolExecutor(1, "model")
         ends = self._model.generation_config.eos_token_id
         self.info = psc.TokenizerInfo.from_huggingface(
             self._tokenizer, vocab_size=self._model.config.vocab_size, stop_token_ids=[ends] if isinstance(ends, int) else ends
         )
-        self.name = Path(path).resolve().name
-        self.format_name = format_name or usual_format(self._model.config.model_type)
+        self.name = Path(spec).resolve().name.removesuffix(".gguf")
+        self.format_name = format_name or usual_format(self.name) or usual_format(self._model.config.model_type)
+        self.max_length = loaded.max_length
 
     def chat_prompt(self, messages: Messages, tools: Sequence[dict[str, Any]]) -> list[int]:
         """The conversation in the model's chat template; without one, the messages one after the other."""
-        if self._tokenizer.chat_template is None:
+        from jinja2 import TemplateError
+
+        template = self._tokenizer.chat_template
+        if template is None:
             return self.prompt(conversation(messages))
         read = [_as_templates_read(m) for m in messages]
-        filled = self._tokenizer.apply_chat_template(
-            read, tools=list(tools) or None, add_generation_prompt=True, tokenize=False, enable_thinking=False
-        )
+        if tools and "tools" not in str(template):
+            read = _with_tools(read, tools)
+        try:
+            filled = self._tokenizer.apply_chat_template(
+                read, tools=list(tools) or None, add_generation_prompt=True, tokenize=False, enable_thinking=False
+            )
+        except TemplateError as e:
+            raise ApiError(f"messages: the model's chat template takes no such conversation: {e}", "messages") from e
         ids: list[int] = self._tokenizer(filled, add_special_tokens=False)["input_ids"]
         return ids
 
@@ -119,17 +149,17 @@ class TransformersLanguageModel:
 
     def begin(self, prompt: list[int]) -> Generation:
         """A text that follows a prompt."""
-        return _TransformersGeneration(self._torch, self._model, prompt or [self.info.stop_token_ids[0]])
+        return _TransformersGeneration(self._model, self._thread, prompt or [self.info.stop_token_ids[0]])
 
 
 class _TransformersGeneration:
-    def __init__(self, torch: Any, model: Any, prompt: list[int]) -> None:
-        self._torch, self._model, self._past = torch, model, None
+    def __init__(self, model: Any, thread: Executor, prompt: list[int]) -> None:
+        self._model, self._thread, self._past = model, thread, None
         # Transformers 5.24 has renamed the argument and the field of the output.
         names = signature(model.forward).parameters
         self._cache = "cache" if "cache" in names else "past_key_values"
         self._ahead: deque[tuple[int, Logits]] = deque()  # what was read already, and the logits after it
-        self.logits = self._read(prompt, 1)[0]
+        self.logits = self._logits(prompt, 1)[0]
 
     def feed(self, token: int, expected: Sequence[int] = ()) -> None:
         if self._ahead and self._ahead[0][0] == token:
@@ -139,7 +169,7 @@ class _TransformersGeneration:
             self._past.crop(-len(self._ahead))
             self._ahead.clear()
         more = list(expected) if self._can_forget else []
-        self.logits, *logits = self._read([token, *more], 1 + len(more))
+        self.logits, *logits = self._logits([token, *more], 1 + len(more))
         self._ahead.extend(zip(more, logits, strict=True))
 
     @property
@@ -148,19 +178,31 @@ class _TransformersGeneration:
         past = self._past
         return hasattr(past, "crop") and getattr(past, "is_croppable", True) and not any(getattr(past, "is_sliding", ()))
 
-    def _read(self, tokens: list[int], n: int) -> Logits:
+    def _logits(self, tokens: list[int], n: int) -> Logits:
         """The logits after each of the last n of the tokens."""
-        ids = self._torch.tensor([tokens], device=self._model.device)
-        with self._torch.inference_mode():
+        return self._thread.submit(self._read, tokens, n).result()
+
+    def _read(self, tokens: list[int], n: int) -> Logits:
+        import torch
+
+        ids = torch.tensor([tokens], device=self._model.device)
+        with torch.inference_mode():
             out = self._model(input_ids=ids, use_cache=True, **{self._cache: self._past})
         self._past = out[self._cache]
         logits: Logits = out.logits[0, -n:].float().cpu().numpy()
         return logits
 
 
+def installed_model() -> str | None:
+    """The model that is served by default; None where it, or what reads it, is not installed."""
+    model = NAMED_MODELS[0]
+    return model.name if all(map(find_spec, ("torch", "transformers", "gguf"))) and model.find() else None
+
+
 def usual_format(name: str) -> str | None:
     """The format of tool calls that models of this name have."""
-    known = {"qwen": "qwen_3", "llama": "llama", "exaone": "exaone", "minimax": "minimax", "gpt_oss": "harmony", "kimi": "kimi"}
+    known = {"qwen": "qwen_3", "smollm": "qwen_3", "llama": "llama", "exaone": "exaone", "minimax": "minimax"}
+    known |= {"gpt_oss": "harmony", "kimi": "kimi"}
     return next((form for begin, form in known.items() if name.lower().startswith(begin)), None)
 
 
@@ -171,6 +213,15 @@ def conversation(messages: Messages) -> str:
         calls = "".join(json.dumps(call["function"]) for call in message.get("tool_calls") or ())
         lines.append(f"{message['role']}: {message['content']}{calls}")
     return "\n".join(lines)
+
+
+def _with_tools(messages: list[dict[str, Any]], tools: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The messages for a template that has no place for tools: the system's message lists them."""
+    listed = "\n".join(["You may call these tools:", *map(json.dumps, tools)])
+    if messages and messages[0]["role"] == "system":
+        first, *messages = messages
+        listed = f"{first['content']}\n\n{listed}"
+    return [{"role": "system", "content": listed}, *messages]
 
 
 def _as_templates_read(message: dict[str, Any]) -> dict[str, Any]:

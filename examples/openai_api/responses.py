@@ -78,13 +78,14 @@ def read_response(engine: Engine, body: dict[str, Any], cancellation: psc.Cancel
     with _flat_names():
         compiled = engine.compiled(constraint, tools, cancellation)
     compiling = Compiling(engine.compiler, engine.bounds, cancellation)
+    prompts = (engine.model.chat_prompt(_conversation(body), tools.listed if tools else ()),)
     return Task(
         chat=True,
-        prompts=(engine.model.chat_prompt(_conversation(body), tools.listed if tools else ()),),
+        prompts=prompts,
         compiled=compiled,
         tools=tools,
         sampling=engine.sampling(body, chat=True, tools=tools),
-        max_tokens=max_tokens,
+        max_tokens=engine.fitting(max_tokens, prompts, "input"),
         n=1,
         stop=(),
         stream=stream,

@@ -3,7 +3,7 @@
 import os
 import secrets
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import field as dataclass_field
 from typing import Any
@@ -86,18 +86,28 @@ class Engine:
         limit = "max_completion_tokens" if body.get("max_completion_tokens") is not None else "max_tokens"
         is_value = tools.must_call if tools else constraint is not None
         usual = USUAL_CONSTRAINED_TOKENS if is_value else USUAL_TOKENS
+        prompts = self._prompts(body, chat, tools)
+        max_tokens = number(body, limit, usual, int, 1, MOST_TOKENS)
         return Task(
             chat=chat,
-            prompts=self._prompts(body, chat, tools),
+            prompts=prompts,
             tools=tools,
             sampling=sampling,
-            max_tokens=number(body, limit, usual, int, 1, MOST_TOKENS),
+            max_tokens=self.fitting(max_tokens, prompts, "messages" if chat else "prompt"),
             n=number(body, "n", 1, int, 1, MOST_CHOICES),
             stop=_stops(body),
             stream=stream,
             include_usage=field(options, "include_usage", False, bool, within="stream_options"),
             compiled=self.compiled(constraint, tools, cancellation),
         )
+
+    def fitting(self, max_tokens: int, prompts: Sequence[list[int]], param: str) -> int:
+        """What is left of the model's length for a text. Raises ApiError where it is nothing."""
+        longest = max(map(len, prompts))
+        if longest >= self.model.max_length:
+            message = f"{param}: {longest} tokens, and the model reads and writes {self.model.max_length} in all; make it shorter"
+            raise ApiError(message, param, code="context_length_exceeded")
+        return min(max_tokens, self.model.max_length - longest)
 
     def check_model(self, body: dict[str, Any]) -> None:
         """Raises ApiError where it names another model."""

