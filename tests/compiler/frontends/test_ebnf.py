@@ -272,9 +272,9 @@ def test_parsing_is_fast_enough_to_be_done_for_each_request() -> None:
 
     rules = [f'r{i} ::= "a{i}" r{(i + random.Random(i).randrange(999)) % 1000} | [a-z]{{2,9}} "\\n"' for i in range(1000)]
     text = "root ::= r0\n" + "\n".join(rules)
-    started = time.perf_counter()
+    started = time.thread_time()
     load_ebnf(text)
-    assert time.perf_counter() - started < 1
+    assert time.thread_time() - started < 1
 
 
 def test_what_matches_no_text_is_not_printed() -> None:
