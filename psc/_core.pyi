@@ -421,7 +421,10 @@ class TokenClasses:
     def representatives(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]:
         """Per class the token with the smallest id."""
 
-def classify_tokens(lexer: ClosedLexer, token_bytes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], token_offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], text_tokens: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> TokenClasses: ...
+def classify_tokens(lexer: ClosedLexer, token_bytes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], token_offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], text_tokens: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], most_whole: int) -> TokenClasses:
+    """
+    Where whole sequences make a trie of more than `most_whole` nodes, they are cut behind their first terminals.
+    """
 
 class TerminalSequences:
     """The sequences of terminals that tokens stand for."""
@@ -430,7 +433,7 @@ class TerminalSequences:
 
     @property
     def has_leads(self) -> bool:
-        """Whether they are cut by `with_leads`."""
+        """Whether they are cut behind their first terminals, the leads."""
 
     def trie_words(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]:
         """The trie of all sequences, for `classify_sequences`."""
@@ -447,11 +450,6 @@ class TerminalSequences:
         """The terminals of each sequence, and the classes of its tokens."""
 
 def find_sequences(classes: TokenClasses) -> TerminalSequences: ...
-
-def with_leads(sequences: TerminalSequences) -> TerminalSequences:
-    """
-    The same tokens, where the terminal that the open lexeme becomes is shifted before the classifier reads the stack.
-    """
 
 class ClosedClassifier:
     """The stack classifier of some sequences, or of all. Can be pickled."""

@@ -34,10 +34,10 @@ from psc.errors import ResourceLimitError
 from psc.support.process_memory import peak_memory
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 
-MOST_WHOLE_SEQUENCES = 150_000
-"""Terminal sequences that the stack classifier is closed over as they are. More are cut behind their first terminals, which
-matchers then shift before they read the stack (native/classifier/leads.hpp). Cut, Java's artifact is a third smaller and compiles
-in 0.7 of the time; a step and its mask take 1.2 times as long (SQL 1.15, Go 1.4)."""
+MOST_WHOLE_SEQUENCES = 175_000
+"""Nodes of the trie of terminal sequences that the stack classifier is closed over as they are. Where there are more, sequences are
+cut behind their first terminals, which matchers then shift before they read the stack (native/classifier/leads.hpp). Cut, Java's
+artifact is a third smaller and compiles in 0.7 of the time; a step and its mask take 1.2 times as long (SQL 1.15, Go 1.4)."""
 
 
 @dataclass
@@ -147,7 +147,10 @@ def _closed(tables: GrammarTables, tokenizer: TokenizerInfo, clock: StageClock) 
         except ResourceLimitError:
             if sequences.has_leads:
                 raise
-            sequences = _core.with_leads(sequences)
+            cut = terminal_sequences(tables, tokenizer, StageClock(None), most_whole=0)
+            if isinstance(cut, NotClosed):
+                return cut
+            vocabulary, sequences = cut
             classifier = _core.close_classifier(sequences)
         clock.begin(Stage.ASSEMBLY)
         arrays = _core.assemble(classifier, sequences)
@@ -206,11 +209,12 @@ class VocabularyTables:
 
 
 def terminal_sequences(
-    tables: GrammarTables, tokenizer: TokenizerInfo, clock: StageClock
+    tables: GrammarTables, tokenizer: TokenizerInfo, clock: StageClock, most_whole: int | None = None
 ) -> tuple[VocabularyTables, TerminalSequences] | NotClosed:
     """Runs the stages from the lexer to the terminal sequences. What they make depends on the text tokens only.
 
-    Returns the reason instead where the grammar speaks of tokens, or a stage exceeds a limit.
+    `most_whole`: the nodes of whole sequences, if not MOST_WHOLE_SEQUENCES. Returns the reason instead where the grammar speaks of
+    tokens, or a stage exceeds a limit.
     """
     if token_sets(tables.cfg):  # classes of tokens are classes of texts
         return NotClosed(None)
@@ -220,12 +224,12 @@ def terminal_sequences(
         lexer = _core.close_lexer(tables.lr, **terminal_arrays(tables.cfg, tables.automaton), lexer=tables.cfg.lexer)
         clock.begin(Stage.TOKEN_CLASSES)
         text = tokenizer.without_stop_tokens
-        classes = _core.classify_tokens(lexer, text.data, text.offsets, text.text_token_ids)
+        classes = _core.classify_tokens(
+            lexer, text.data, text.offsets, text.text_token_ids, MOST_WHOLE_SEQUENCES if most_whole is None else most_whole
+        )
         tokens = _tables_of_classes(classes, tokenizer)
         clock.begin(Stage.TERMINAL_SEQUENCES)
         sequences = _core.find_sequences(classes)
-        if len(sequences) > MOST_WHOLE_SEQUENCES:
-            sequences = _core.with_leads(sequences)
     except ResourceLimitError as e:
         return NotClosed(clock.stage, str(e), tokens)
     arrays = {**lexer.arrays(), **tables.lr.arrays(), **tokens}

@@ -47,15 +47,14 @@ struct GrowingTrie {
 struct ClassifiedTokens {
     std::shared_ptr<Lexer> lexer;
     std::shared_ptr<GrowingTrie> sequences;
-    std::unique_ptr<TokenSteps> steps;
+    std::unique_ptr<LedSteps> steps;
     std::unique_ptr<TokenClasses> classes;
 };
 
 struct TerminalSequences {
     std::shared_ptr<GrowingTrie> grown;
     RealizedSequences realized;
-    std::vector<SequenceNode> all;   // of all lexer states and leads, sorted
-    std::vector<LexerState> starts;  // of lexemes, sorted
+    std::vector<SequenceNode> all;  // of all lexer states and leads, sorted
 
     // All of them but the empty one, which needs no stack, in groups to classify apart: those with the same first node are together.
     // Groups have about as many each, and there are fewer where there are fewer first nodes.
@@ -64,9 +63,10 @@ struct TerminalSequences {
 
 ClosedLexer close_lexer(const LrTables& lr, const AllTerminals& terminals, LexerKind kind);
 
-// `bytes`, `offsets`: the tokens, per id and one offset more; `text_tokens`: the ids of those that are text.
+// `bytes`, `offsets`: the tokens, per id and one offset more; `text_tokens`: the ids of those that are text. Where the trie of sequences
+// grows to more than `most_whole` nodes, it begins anew with leads (classifier/leads.hpp).
 ClassifiedTokens classify_tokens(const ClosedLexer& lexer, std::span<const std::uint8_t> bytes,
-                                 std::span<const std::int64_t> offsets, std::span<const TokenId> text_tokens);
+                                 std::span<const std::int64_t> offsets, std::span<const TokenId> text_tokens, Word most_whole);
 
 TerminalSequences find_sequences(const ClassifiedTokens& tokens);
 

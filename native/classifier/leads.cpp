@@ -1,120 +1,121 @@
 #include "classifier/leads.hpp"
 
 #include <algorithm>
-#include <map>
-#include <utility>
 
 #include "base/sorted.hpp"
 
 namespace psc {
 
-namespace {
+// A start of the lexer, or within what is ignored.
+bool LedSteps::is_whole(LexerState state) { return !with_leads_ || lexer_.futures(state) == FutureSets::kOne; }
 
-class Leads {
-public:
-    explicit Leads(const TerminalSequences& whole)
-        : whole_(whole),
-          trie_(whole.grown->trie),
-          n_nodes_(static_cast<std::size_t>(trie_.size())),
-          first_(n_nodes_),
-          rest_(n_nodes_) {
-        split_nodes();
-        classified_.resize(static_cast<std::size_t>(trie_.size()));
-        choose();
+LedConfig LedSteps::whole(TokenConfig config) {
+    if (config.index() >= whole_.size()) whole_.resize(config.index() + 1);
+    auto& known = whole_[config.index()];
+    if (!known) known = parts_.id_of({{Before::none(), config}});
+    return *known;
+}
+
+LedConfig LedSteps::config(LexerState state) {
+    const TokenConfig config = steps_.config(SequenceTrie::kRoot, state);
+    return is_whole(state) ? whole(config) : parts_.id_of({{Before::open(), config}});
+}
+
+std::size_t LedSteps::n_outcomes(LedConfig config) const {
+    std::size_t n = 0;
+    for (const Part& part : parts(config)) n += steps_.outcomes(part.config).size();
+    return n;
+}
+
+std::pair<Before, Maybe<SequenceNode>> LedSteps::cut(std::span<const OutputSymbol> symbols) {
+    if (symbols.empty()) return {Before::open(), SequenceTrie::kRoot};
+    if (lexer_.is_condition(symbols[0])) return {Before::none(), steps_.extend(SequenceTrie::kRoot, symbols)};
+    const Before lead = Before::of(symbols[0].terminal());
+    // A condition is left out that holds whenever the lead has been shifted.
+    auto behind = trie_.child(SequenceTrie::kRoot, lead.terminal());
+    Maybe<SequenceNode> rest = SequenceTrie::kRoot;
+    for (OutputSymbol symbol : symbols.subspan(1)) {
+        if (!behind || !rest) return {lead, {}};
+        const auto next = steps_.extend(behind, {&symbol, 1});
+        if (next && next != behind)
+            rest = lexer_.is_condition(symbol) ? trie_.where(*rest, trie_.condition(*next)) : steps_.extend(rest, {&symbol, 1});
+        behind = next;
     }
+    return {lead, behind ? rest : Maybe<SequenceNode>()};
+}
 
-    TerminalSequences sequences() const {
-        TerminalSequences made{whole_.grown, {}, {}, whole_.starts};
-        RealizedSequences& realized = made.realized;
-        realized.set_offsets = whole_.realized.set_offsets;
-        realized.set_classes = whole_.realized.set_classes;
-        realized.n_nodes = trie_.size();
-        for (std::size_t q = 0; q < whole_.realized.of_state.size(); ++q) add(q, realized);
-        for (SequenceNode node{0}; node.v < trie_.size(); ++node.v)
-            if (classified_[node.index()]) made.all.push_back(node);
-        return made;
-    }
+std::pair<Before, Maybe<SequenceNode>> LedSteps::led(LexerState from, std::span<const OutputSymbol> symbols) {
+    return is_whole(from) ? std::pair(Before::none(), steps_.extend(SequenceTrie::kRoot, symbols)) : cut(symbols);
+}
 
-private:
-    using Classes = std::span<const ClassSet>;
+Maybe<LedConfig> LedSteps::step(LedConfig config, ByteClass byte_class) {
+    const auto parts = parts_[config];
+    if (parts.size() > 1 || parts[0].lead == Before::open()) return step_parts({parts.begin(), parts.end()}, byte_class);
+    const Before lead = parts[0].lead;
+    const auto to = steps_.step(parts[0].config, byte_class);
+    if (!to) return {};
+    return lead == Before::none() ? whole(*to) : parts_.id_of({{lead, *to}});
+}
 
-    // Each node's first terminal, and the node of what follows it. None for a sequence that begins with a condition.
-    void split_nodes() {
-        for (SequenceNode node{1}; node.index() < n_nodes_; ++node.v) {
-            const SequenceNode parent = trie_.parent(node);
-            if (parent == SequenceTrie::kRoot) {
-                if (!trie_.label(node).is_terminal()) continue;
-                first_[node.index()] = trie_.label(node).terminal();
-                rest_[node.index()] = SequenceTrie::kRoot;
-            } else if (const auto before = rest_[parent.index()]) {
-                first_[node.index()] = first_[parent.index()];
-                rest_[node.index()] = after(*before, node);
+std::pair<Before, Maybe<LedConfig>> LedSteps::factored(LedConfig config) {
+    const auto parts = parts_[config];
+    if (parts.size() > 1 || !parts[0].lead.is_terminal()) return {Before::none(), config};
+    return {parts[0].lead, whole(parts[0].config)};
+}
+
+Maybe<LedConfig> LedSteps::step_parts(std::vector<Part> parts, ByteClass byte_class) {
+    found_.clear();
+    for (const Part& part : parts) {
+        if (part.lead != Before::open()) {
+            if (const auto to = steps_.step(part.config, byte_class))
+                for (const Outcome& outcome : steps_.outcomes(*to)) found_.emplace_back(part.lead, outcome);
+            continue;
+        }
+        const auto before = steps_.outcomes(part.config);
+        for (const Outcome& outcome : std::vector<Outcome>(before.begin(), before.end()))
+            for (const LexWay& way : lexer_.steps(outcome.state, byte_class)) {
+                const auto [lead, rest] = cut(lexer_.output(way.output));
+                if (rest) found_.emplace_back(lead, Outcome{*rest, way.next});
             }
-        }
     }
-
-    // What is left of a node, whose parent's rest is `before`.
-    Maybe<SequenceNode> after(SequenceNode before, SequenceNode node) {
-        const auto label = trie_.label(node);
-        if (label.is_open()) return trie_.any_of_after(before, node);
-        if (label.is_condition()) return trie_.where(before, trie_.condition(node));
-        return trie_.child(before, label.terminal());
+    sort_unique(found_);
+    parts.clear();
+    for (std::size_t i = 0; i < found_.size();) {
+        const Before lead = found_[i].first;
+        outcomes_.clear();
+        for (; i < found_.size() && found_[i].first == lead; ++i) outcomes_.push_back(found_[i].second);
+        const auto made = steps_.config(outcomes_);
+        if (made) parts.push_back({lead, *made});
     }
+    if (parts.empty()) return {};
+    return parts.size() == 1 && parts[0].lead == Before::none() ? whole(parts[0].config) : parts_.id_of(parts);
+}
 
-    // Which sequences the classifier is closed over.
-    void choose() {
-        const auto& of_state = whole_.realized.of_state;
-        for (LexerState start : whole_.starts)
-            for (SequenceNode node : of_state[start.index()].sequences) classified_[node.index()] = 1;
-        for (SequenceNode node : whole_.all)
-            if (!rest_[node.index()] || *rest_[node.index()] == SequenceTrie::kRoot) classified_[node.index()] = 1;
-        for (SequenceNode node : whole_.all)
-            if (!classified_[node.index()]) classified_[(*rest_[node.index()]).index()] = 1;
+std::optional<LedSteps::Behind> LedSteps::after(Before lead, SequenceNode node) {
+    if (!lead.is_terminal()) return Behind(Before::none(), node);
+    if (node == SequenceTrie::kRoot) {
+        const auto one = trie_.child(node, lead.terminal());
+        return one ? std::optional(Behind(Before::none(), *one)) : std::nullopt;
     }
+    return trie_.may_follow(lead.terminal(), node) ? std::optional(Behind(lead, node)) : std::nullopt;
+}
 
-    void add(std::size_t q, RealizedSequences& realized) const {
-        const Realizable& all = whole_.realized.of_state[q];
-        std::vector<std::pair<SequenceNode, Classes>> own;
-        std::map<Terminal, std::vector<std::pair<SequenceNode, Classes>>> by_lead;
-        for (std::size_t i = 0; i < all.sequences.size(); ++i) {
-            const SequenceNode node = all.sequences[i];
-            if (classified_[node.index()])
-                own.emplace_back(node, all.sets_of(i));
-            else
-                by_lead[*first_[node.index()]].emplace_back(*rest_[node.index()], all.sets_of(i));
-        }
-        realized.of_state.push_back(joined(own));
-        for (auto& [terminal, rests] : by_lead) {
-            realized.leads.push_back({{static_cast<Word>(q)}, terminal});
-            realized.of_lead.push_back(joined(rests));
-        }
-    }
-
-    // Two sequences may have one rest, as what follows a set is not narrowed any more by what the first terminal leads to.
-    static Realizable joined(std::vector<std::pair<SequenceNode, Classes>>& of) {
-        std::stable_sort(of.begin(), of.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-        Realizable r;
-        for (std::size_t i = 0; i < of.size(); ++i) {
-            if (i == 0 || of[i].first != of[i - 1].first) {
-                if (i > 0) r.offsets.push_back(static_cast<Word>(r.sets.size()));
-                r.sequences.push_back(of[i].first);
-            }
-            r.sets.insert(r.sets.end(), of[i].second.begin(), of[i].second.end());
-        }
-        if (!of.empty()) r.offsets.push_back(static_cast<Word>(r.sets.size()));
-        return r;
-    }
-
-    const TerminalSequences& whole_;
-    SequenceTrie& trie_;
-    std::size_t n_nodes_;
-    std::vector<Maybe<Terminal>> first_;     // per node
-    std::vector<Maybe<SequenceNode>> rest_;  // per node
-    std::vector<char> classified_;           // per node: whether the classifier is closed over it
-};
-
-}  // namespace
-
-TerminalSequences with_leads(const TerminalSequences& sequences) { return Leads(sequences).sequences(); }
+Word LedSteps::futures(LedConfig config) {
+    if (config.index() >= list_of_.size()) list_of_.resize(static_cast<std::size_t>(size()), -1);
+    Word& known = list_of_[config.index()];
+    if (known >= 0) return known;
+    const auto parts = parts_[config];
+    const Continuation of_first = steps_.continuation(parts[0].config);
+    if (parts.size() == 1)
+        if (const auto same = list_of_one_.find(parts[0].lead, of_first)) return known = *same;
+    std::vector<Behind> list;
+    for (const Part& part : parts)
+        for (SequenceNode node : steps_.nodes(steps_.continuation(part.config)))
+            if (const auto behind = after(part.lead, node)) list.push_back(*behind);
+    known = n_futures();
+    if (parts.size() == 1) list_of_one_.insert(parts[0].lead, of_first, known);
+    lists_.push_back(std::move(list));
+    return known;
+}
 
 }  // namespace psc

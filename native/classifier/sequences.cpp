@@ -55,6 +55,19 @@ Maybe<SequenceNode> SequenceTrie::under(LrState top) {
     return node;
 }
 
+bool SequenceTrie::may_follow(Terminal first, SequenceNode rest) {
+    for (SequenceNode node{static_cast<Word>(first_.size())}; node.v < size(); ++node.v) {
+        const auto inherited = node == kRoot ? Maybe<Terminal>() : first_[parent(node).index()];
+        first_.push_back(inherited || !label(node).is_terminal() ? inherited : label(node).terminal());
+    }
+    const auto second = first_[rest.index()];
+    if (!second) return true;
+    if (first.index() >= followers_.size()) followers_.resize(first.index() + 1);
+    auto& followers = followers_[first.index()];
+    if (followers.empty()) followers = tops_.looked_at(tops_.after(tops_.everywhere(), first));
+    return followers[(*second).index()];
+}
+
 void SequenceTrie::add_any_of(SequenceNode node, TrieSet set, std::vector<SequenceNode>& out) {
     if (set == Sets::kOne) return out.push_back(node);
     for (const Edge& edge : sets_.edges(set)) {

@@ -77,6 +77,10 @@ public:
     // None for a state that is never on top when a step starts.
     Maybe<SequenceNode> under(LrState top);
 
+    // Whether an LR state on top after `first` has an action under the sequence's first terminal. That is cheap, and so where some stack
+    // allows both.
+    bool may_follow(Terminal first, SequenceNode rest);
+
     Sets& sets() { return sets_; }
     TrieSymbol condition_symbol(std::span<const LrState> states) { return TrieSymbol::of(tops_.intern(states)); }
     // Adds the nodes of which one must be viable for one sequence of the set to be after `node`'s.
@@ -115,6 +119,8 @@ private:
     IdMap<SequenceNode, TopSet, SequenceNode> conditions_;
     IdMap<SequenceNode, TrieSet, SequenceNode> open_;
     IdMap<TopSet, TrieSet, TrieSet> viable_parts_;
+    std::vector<Maybe<Terminal>> first_;        // per node, as far as it was asked for: the first terminal of its sequence
+    std::vector<std::vector<char>> followers_;  // per terminal, likewise: per terminal whether it may follow
     std::vector<Word> tail_;  // per node: the LR states that can be on top after it; of a leaf that stands for a set, that set
     std::vector<Maybe<SequenceNode>> parent_;
     std::vector<NodeLabel> label_;

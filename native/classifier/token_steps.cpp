@@ -219,18 +219,23 @@ Maybe<TokenConfig> TokenSteps::make_step(TokenConfig config, ByteClass byte_clas
     auto& after = after_;
     after.clear();
     for (const Outcome& before : configs_[config]) follow(before, byte_class, after);
-    if (after.size() > 1) {
-        sort_unique(after);
-        // An outcome that no stack lets go on tells apart what is alike: in a string, what could be the beginning of a keyword.
-        std::erase_if(after, [&](const Outcome& outcome) { return nodes(continuation_of_one(outcome)).empty(); });
-        if (after.size() > kMaxOutcomes) throw LimitExceeded("ways to lex one token", kMaxOutcomes);
-    }
-    Maybe<TokenConfig> result;
-    // What no stack lets become a lexeme is dead at once, though the lexer could go on: it could only become what it can now.
-    if (!after.empty())
-        if (const TokenConfig to = intern(after); !nodes(continuation(to)).empty()) result = to;
+    const auto result = this->config(after);
     remember(config, byte_class, result);
     return result;
+}
+
+Maybe<TokenConfig> TokenSteps::config(std::vector<Outcome>& outcomes) {
+    if (outcomes.empty()) return {};
+    if (outcomes.size() > 1) {
+        sort_unique(outcomes);
+        // An outcome that no stack lets go on tells apart what is alike: in a string, what could be the beginning of a keyword.
+        std::erase_if(outcomes, [&](const Outcome& outcome) { return nodes(continuation_of_one(outcome)).empty(); });
+        if (outcomes.empty()) return {};
+        if (outcomes.size() > kMaxOutcomes) throw LimitExceeded("ways to lex one token", kMaxOutcomes);
+    }
+    // What no stack lets become a lexeme is dead at once, though the lexer could go on: it could only become what it can now.
+    const TokenConfig made = intern(outcomes);
+    return nodes(continuation(made)).empty() ? Maybe<TokenConfig>() : made;
 }
 
 }  // namespace psc

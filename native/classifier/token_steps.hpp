@@ -53,6 +53,8 @@ public:
     TokenSteps(Lexer& lexer, SequenceTrie& trie) : lexer_(lexer), trie_(trie), unknown_(lexer.n_classes(), kUnknown) {}
 
     TokenConfig config(SequenceNode node, LexerState state) { return intern({{node, state}}); }
+    // The config of some outcomes; none where no stack allows any of them, or what the lexeme that is open can become.
+    Maybe<TokenConfig> config(std::vector<Outcome>& outcomes);
     // None where no stack allows what the lexer emits, or what the lexeme that is open can become.
     Maybe<TokenConfig> step(TokenConfig config, ByteClass byte_class) {
         const auto known = rows_[config.index()][byte_class.index()];

@@ -13,10 +13,18 @@ TopStates::TopStates(const LrTables& tables, const StackPredecessors& below, Wor
 
 const std::vector<LrState>& TopStates::after_state(LrState state, Terminal terminal) {
     if (const auto cached = after_state_.find(state, terminal)) return after_states_[*cached];
-    // The states on top during the reductions under `terminal`.
-    std::vector<LrState> found, todo{state};
+    auto found = shifted({state}, terminal);  // it may run out of work
+    after_state_.insert(state, terminal, static_cast<Word>(after_states_.size()));
+    after_states_.push_back(std::move(found));
+    return after_states_.back();
+}
+
+// The states on top after the shift, from any of these.
+std::vector<LrState> TopStates::shifted(std::vector<LrState> todo, Terminal terminal) {
+    // `todo`: the states on top during the reductions under `terminal`.
+    std::vector<LrState> found;
     on_top_.clear();
-    on_top_.insert(state);
+    for (LrState state : todo) on_top_.insert(state);
     while (!todo.empty()) {
         const LrState top = todo.back();
         todo.pop_back();
@@ -33,9 +41,7 @@ const std::vector<LrState>& TopStates::after_state(LrState state, Terminal termi
         }
     }
     sort_unique(found);
-    after_state_.insert(state, terminal, static_cast<Word>(after_states_.size()));
-    after_states_.push_back(std::move(found));
-    return after_states_.back();
+    return found;
 }
 
 // The states on top after a reduction on `state`, whatever is under it. It is cached apart from the terminal: in a grammar of many
@@ -64,7 +70,7 @@ const std::vector<LrState>& TopStates::reduced(LrState state, Production product
 
 Maybe<TopSet> TopStates::after(TopSet set, Terminal terminal) {
     if (const auto cached = after_.find(set, terminal)) return *cached;
-    std::vector<LrState> all;
+    std::vector<LrState> all, reducing;
     for (LrState s : sets_[set]) {
         // Most states have no action for most terminals, and nearly all others shift; neither is worth caching.
         const auto actions = tables_.cell(s, terminal);
@@ -74,15 +80,32 @@ Maybe<TopSet> TopStates::after(TopSet set, Terminal terminal) {
             all.push_back(actions[0].state());
             continue;
         }
-        const auto& more = after_state(s, terminal);
-        work_.spend(more.size());
+        reducing.push_back(s);
+    }
+    if (reducing.size() >= kManyStates) {
+        const auto more = shifted(std::move(reducing), terminal);
         all.insert(all.end(), more.begin(), more.end());
+    } else {
+        for (LrState s : reducing) {
+            const auto& more = after_state(s, terminal);
+            work_.spend(more.size());
+            all.insert(all.end(), more.begin(), more.end());
+        }
     }
     sort_unique(all);
     Maybe<TopSet> result;
     if (!all.empty()) result = sets_.id_of(all);
     after_.insert(set, terminal, result);
     return result;
+}
+
+std::vector<char> TopStates::looked_at(Maybe<TopSet> set) const {
+    std::vector<char> found(static_cast<std::size_t>(tables_.n_terminals.n));
+    if (!set) return found;
+    for (LrState s : sets_[*set])
+        for (Terminal t{0}; t.index() < found.size(); ++t.v)
+            if (!found[t.index()]) found[t.index()] = !tables_.cell(s, t).empty();
+    return found;
 }
 
 TopSet TopStates::takers(TopSet set, Terminal terminal) {

@@ -8,7 +8,7 @@
 // under the terminal, which is cached too. Rare masks of schemas spend 5 to 100 ms here, on thousands of pairs of a set and a
 // terminal.
 // Threads: one at a time.
-// Tried and dropped: states listed by terminal, and one search from a large set instead of one for each state: 94 to 38 ms for one
+// Tried and dropped: states listed by terminal, and one search from any set of states instead of one for each: 94 to 38 ms for one
 // mask, 41 to 110 ms for another. Sharing what follows equal sets of reductions made no difference.
 #pragma once
 
@@ -35,6 +35,8 @@ public:
     Maybe<TopSet> narrowed(TopSet set, std::span<const LrState> states);
     // The states of the set that can take the terminal.
     TopSet takers(TopSet set, Terminal terminal);
+    // Per terminal: whether a state of the set has an action under it. None does where there is no set.
+    std::vector<char> looked_at(Maybe<TopSet> set) const;
     std::span<const LrState> states(TopSet set) const { return sets_[set]; }
     TopSet intern(std::span<const LrState> sorted_states) { return sets_.id_of(sorted_states); }
     bool contains(TopSet set, LrState state) const;
@@ -53,6 +55,10 @@ private:
         std::uint64_t round_ = 0;
     };
 
+    // From as many states that reduce, one search for all takes less than one for each: PostgreSQL's 4,600 states look at 467 terminals.
+    static constexpr std::size_t kManyStates = 64;
+
+    std::vector<LrState> shifted(std::vector<LrState> todo, Terminal terminal);
     const std::vector<LrState>& after_state(LrState state, Terminal terminal);
     const std::vector<LrState>& reduced(LrState state, Production production);
 

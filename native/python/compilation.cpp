@@ -1,7 +1,6 @@
 // LR tables and compilations.
 #include "classifier/classifier.hpp"
 #include "classifier/compilation.hpp"
-#include "classifier/leads.hpp"
 #include "lexer/tables.hpp"
 #include "lexer/terminal_tables.hpp"
 #include "python/bindings.hpp"
@@ -143,11 +142,12 @@ void bind_token_classes(nb::module_& m) {
             nb::rv_policy::reference, "Per class the token with the smallest id.");
     m.def(
         "classify_tokens",
-        [](const ClosedLexer& lexer, Bytes token_bytes, Longs token_offsets, Ints text_tokens) {
+        [](const ClosedLexer& lexer, Bytes token_bytes, Longs token_offsets, Ints text_tokens, Word most_whole) {
             const WithoutInterpreterLock release;
-            return classify_tokens(lexer, view(token_bytes), view(token_offsets), ids_of<TokenId>(view(text_tokens)));
+            return classify_tokens(lexer, view(token_bytes), view(token_offsets), ids_of<TokenId>(view(text_tokens)), most_whole);
         },
-        "lexer"_a, "token_bytes"_a, "token_offsets"_a, "text_tokens"_a);
+        "lexer"_a, "token_bytes"_a, "token_offsets"_a, "text_tokens"_a, "most_whole"_a,
+        "Where whole sequences make a trie of more than `most_whole` nodes, they are cut behind their first terminals.");
 }
 
 using SequencesOfState = nb::typed<nb::list, nb::typed<nb::tuple, nb::typed<nb::tuple, Word, nb::ellipsis>, NewArray<Word>>>;
@@ -175,7 +175,7 @@ void bind_terminal_sequences(nb::module_& m) {
         .def("__len__", [](const TerminalSequences& s) { return s.all.size(); })
         .def_prop_ro(
             "has_leads", [](const TerminalSequences& s) { return !s.realized.leads.empty(); },
-            "Whether they are cut by `with_leads`.")
+            "Whether they are cut behind their first terminals, the leads.")
         .def(
             "trie_words", [](const TerminalSequences& s) { return to_array(s.grown->trie.to_words()); },
             "The trie of all sequences, for `classify_sequences`.")
@@ -192,8 +192,6 @@ void bind_terminal_sequences(nb::module_& m) {
             "n"_a, "At most `n` groups of sequences, nodes of the trie, that may be classified apart.")
         .def("of_state", &sequences_of, "lexer_state"_a, "The terminals of each sequence, and the classes of its tokens.");
     m.def("find_sequences", &find_sequences, nb::call_guard<WithoutInterpreterLock>(), "classes"_a);
-    m.def("with_leads", &with_leads, nb::call_guard<WithoutInterpreterLock>(), "sequences"_a,
-          "The same tokens, where the terminal that the open lexeme becomes is shifted before the classifier reads the stack.");
 }
 
 NamedArrays dict_of(const AssembledTables& made) {

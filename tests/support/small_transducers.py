@@ -98,7 +98,7 @@ def compiled(text: str, tokens: Sequence[bytes], *, keep_all: bool = False) -> C
     tokenizer = TokenizerInfo.from_tokens([*tokens, b"</s>"], stop_token_ids=[len(tokens)])
     text = tokenizer.without_stop_tokens
     lexer = _core.close_lexer(lr, **terminal_arrays(grammar, terminal_automaton(grammar)), lexer=grammar.lexer)
-    classes = _core.classify_tokens(lexer, text.data, text.offsets, text.text_token_ids)
+    classes = _core.classify_tokens(lexer, text.data, text.offsets, text.text_token_ids, 1 << 20)
     sequences = _core.find_sequences(classes)
     classifier = _core.assemble(_core.close_classifier(sequences), sequences)
     return Case(grammar, lr, lexer, sequences, classifier, [tokens[t] for t in classes.representatives.tolist()])

@@ -66,11 +66,11 @@ def test_a_stage_takes_what_the_one_before_returned() -> None:
     tables, text = psc.Grammar.from_ebnf(GRAMMAR).tables(), byte_tokenizer().without_stop_tokens
     arrays: Any = terminal_arrays(tables.cfg, tables.automaton)
     lexer: Any = _core.close_lexer(tables.lr, **arrays, lexer=tables.cfg.lexer)
-    classes: Any = _core.classify_tokens(lexer, text.data, text.offsets, text.text_token_ids)
+    classes: Any = _core.classify_tokens(lexer, text.data, text.offsets, text.text_token_ids, 1 << 20)
     sequences: Any = _core.find_sequences(classes)
     classifier: Any = _core.close_classifier(sequences)
     for stage, *wrong in (
-        (_core.classify_tokens, tables.lr, text.data, text.offsets, text.text_token_ids),
+        (_core.classify_tokens, tables.lr, text.data, text.offsets, text.text_token_ids, 1 << 20),
         (_core.find_sequences, lexer),
         (_core.close_classifier, classes),
         (_core.assemble, sequences, classes),
