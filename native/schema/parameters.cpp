@@ -351,7 +351,7 @@ Rule SchemaRules::raw_strings(const StringSet& set, Language matched, const std:
 // The texts, of the set's lengths, with what follows, and line breaks around them where these are layout. Text and what follows are
 // counted together, since that has a fixed length: counting first would need many more states.
 std::vector<SchemaRules::Words> SchemaRules::raw_texts(const TextAutomaton& texts, const StringSet& set,
-                                                       const std::u32string& after, bool line_breaks) const {
+                                                       const std::u32string& after, bool line_breaks) {
     const auto n = static_cast<std::int64_t>(after.size());
     const bool has_length = set.least > 0 || set.most >= 0;
     const auto together = [&](const TextAutomaton& of, const std::u32string& rest) {
@@ -367,15 +367,15 @@ std::vector<SchemaRules::Words> SchemaRules::raw_texts(const TextAutomaton& text
             const TextAutomaton without = together(without_line_break(texts), after);
             const TextAutomaton all =
                 union_of(together(texts, U"\n" + after), concatenation(without, no_line_break(), kMaxRawStates), kMaxRawStates);
-            rule_words::automaton(words, after_line_break(of_length(all, n + 1)));
+            rule_words::automaton(words, readable_texts(after_line_break(of_length(all, n + 1))));
         } else {
-            rule_words::automaton(words, of_length(together(texts, after), n));
+            rule_words::automaton(words, readable_texts(of_length(together(texts, after), n)));
         }
         return {words};
     } catch (const LimitExceeded&) {
         if (!has_length) throw;
     }
-    require_countable(texts, set);
+    require_countable(states_of_lengths(texts, set, false), set);
     if (!line_breaks) return {counted_texts(together(texts, after), set, n, false)};
     std::vector<Words> out{counted_texts(together(texts, U"\n" + after), set, n + 1, true)};
     const TextAutomaton without = without_line_break(texts);

@@ -68,7 +68,8 @@ void counted(Words& to, const TextAutomaton& a, Word first, Word last, std::int6
 namespace {
 
 constexpr Word kMaxSchemaRules = limit("schema_rules");
-constexpr std::size_t kMaxCounted = limit("counted_text_states");
+constexpr std::size_t kMaxStatesOfTexts = limit("counted_text_states");
+constexpr std::size_t kLongText = 1000;    // from so many characters on a text's states are added up
 constexpr Word kMaxIndented = 16;          // levels, each with rules of its own; deeper ones are indented as the last
 constexpr std::int64_t kShortString = 64;  // characters that a terminal counts; the parser counts longer strings
 
@@ -85,6 +86,31 @@ void check_completion_lengths(const TextAutomaton& texts, Word n_states) {
     std::vector<char> accepts = texts.accepts;
     accepts.resize(static_cast<std::size_t>(n_states));
     CompletionLengths(n_states, arcs, accepts);
+}
+
+// The class of the characters of `^C*$` and `^C+$`, as the automaton of one, and the least number of them; none where the texts are
+// others.
+struct Characters {
+    TextAutomaton one;
+    std::int64_t least;
+};
+std::optional<Characters> repeated_characters(const TextAutomaton& texts) {
+    const Word last = texts.size() - 1;
+    if (last > 1 || !texts.accepts[static_cast<std::size_t>(last)]) return {};
+    TextAutomaton one = TextAutomaton::drafted();
+    for (Word s = 0; s <= last; ++s) {
+        const auto first = texts.arcs.begin() + texts.offsets[static_cast<std::size_t>(s)],
+                   end = texts.arcs.begin() + texts.offsets[static_cast<std::size_t>(s) + 1];
+        if (!std::equal(first, end, texts.arcs.begin(), texts.arcs.begin() + texts.offsets[1])) return {};
+    }
+    for (Word i = 0; i < texts.offsets[1]; ++i) {
+        const TextAutomaton::Arc& arc = texts.arcs[static_cast<std::size_t>(i)];
+        if (arc.to != last) return {};
+        one.add_arc(arc.first, arc.last, 1);
+    }
+    one.add_state(false);
+    one.add_state(true);
+    return Characters{std::move(one), texts.accepts[0] ? 0 : 1};
 }
 
 // One character of a string as JSON spells it; a surrogate pair is one. The next character always decides between options, so
@@ -304,7 +330,11 @@ Rule SchemaRules::strings(const StringSet& set) {
 Rule SchemaRules::counted_strings(const StringSet& set) {
     TextAutomaton value = shortened_format(set.language);
     if (!has_length(value, set.least, set.most)) value = languages_[set.language];
-    require_countable(value, set);
+    const std::size_t n_states = states_of_lengths(value, set, true);
+    if (!has_room_for(n_states))
+        if (const auto characters = repeated_characters(value))
+            return repeated(characters->one, std::max(set.least, characters->least), set.most);
+    require_countable(n_states, set);
     const std::int64_t least = set.least <= lengths_of(value).least[0] ? 0 : set.least + 1;
     const TextAutomaton spelled = quoted(spelled_state_by_state(value));
     if (spelled.size() > kManyCounted) check_completion_lengths(value, spelled.size());
@@ -315,14 +345,73 @@ Rule SchemaRules::counted_strings(const StringSet& set) {
     return rule;
 }
 
-void SchemaRules::require_countable(const TextAutomaton& texts, const StringSet& set) const {
-    const auto bound = static_cast<std::size_t>(set.most < 0 ? set.least : set.most),
-               n = std::max<std::size_t>(n_repeating(texts), 1);
-    if (bound <= kMaxCounted / n) return;
-    throw LimitExceeded(std::string(set.most < 0 ? "minLength" : "maxLength") + " " + readable(static_cast<std::int64_t>(bound)) +
-                        " beside a pattern or format that may repeat " + readable(static_cast<std::int64_t>(n)) +
-                        " states: these times the characters are more than " + readable(kMaxCounted) +
-                        ", the limit; choose a smaller length, or leave it out");
+// Strings of one class of characters, which the parser counts.
+Rule SchemaRules::repeated(const TextAutomaton& characters, std::int64_t least, std::int64_t most) {
+    const Rule rule = fresh("strings"), character = fresh("character");
+    Words one, option;
+    rule_words::automaton(one, spelled_as_json(characters));
+    add(character, one);
+    rule_words::text(option, U"\"");
+    rule_words::reference(option, character);
+    rule_words::repeat(option, least, most);
+    rule_words::text(option, U"\"");
+    rule_words::sequence(option, 3);
+    add(rule, option);
+    return rule;
+}
+
+// The lexer states that texts of these lengths may come to: for each length as many as a character's spelling has bytes, or as the
+// states that repeat have beginnings of a character, escapes aside.
+std::size_t SchemaRules::states_of_lengths(const TextAutomaton& texts, const StringSet& set, bool is_json) {
+    Word last = 0;
+    std::size_t n_bytes = 1;
+    for (const TextAutomaton::Arc& arc : texts.arcs) {
+        last = std::max(last, arc.last);
+        const auto has = [&](Word c) { return arc.first <= c && c <= arc.last; };
+        if (is_json && (has('"') || has('/') || has('\\'))) n_bytes = std::max<std::size_t>(n_bytes, 2);
+        if (is_json && arc.first < 0x20) n_bytes = 6;
+    }
+    const bool is_wide = last > 0x7e, has_surrogates = last > 0xffff;
+    if (is_wide) n_bytes = is_json ? (has_surrogates ? 12 : 6) : has_surrogates ? 4 : 3;
+    const std::size_t n_repeated = n_repeating(texts) * (is_wide ? 3 : 1);
+    const std::int64_t longest = lengths_of(texts).most[0], bound = set.most < 0 ? set.least : set.most;
+    constexpr std::int64_t kMaxBound = std::int64_t{1} << 40;  // more need no exact figure
+    return std::max(n_bytes, n_repeated) *
+           static_cast<std::size_t>(std::min(longest < 0 ? bound : std::min(longest, bound), kMaxBound));
+}
+
+bool SchemaRules::has_room_for(std::size_t n_lexer_states) const { return n_lexer_states <= kMaxStatesOfTexts - n_lexer_states_; }
+
+void SchemaRules::require_countable(std::size_t n_states, const StringSet& set) {
+    if (has_room_for(n_states)) {
+        n_lexer_states_ += n_states;
+        return;
+    }
+    const std::int64_t bound = set.most < 0 ? set.least : set.most;
+    throw LimitExceeded(std::string(set.most < 0 ? "minLength" : "maxLength") + " " + readable(bound) +
+                        " beside a pattern or format: texts may need " + readable(static_cast<std::int64_t>(n_states)) +
+                        " lexer states" + of_others() + ", and " + readable(kMaxStatesOfTexts) +
+                        " is the limit; choose a smaller length, or leave it out");
+}
+
+TextAutomaton SchemaRules::readable_texts(TextAutomaton texts) {
+    if (static_cast<std::size_t>(texts.size()) < kLongText) return texts;  // a text comes to no more states than there are
+    const std::int64_t longest = lengths_of(texts).most[0];
+    if (longest >= static_cast<std::int64_t>(kLongText)) require_long_text(longest);
+    return texts;
+}
+
+void SchemaRules::require_long_text(std::int64_t length) {
+    const auto n_states = static_cast<std::size_t>(length);
+    if (!has_room_for(n_states))
+        throw TooLargeTerminal("the longest text needs " + readable(length) + " lexer states" + of_others() + ", and " +
+                               readable(kMaxStatesOfTexts) + " is the limit; use shorter texts");
+    n_lexer_states_ += n_states;
+}
+
+std::string SchemaRules::of_others() const {
+    if (n_lexer_states_ == 0) return "";
+    return " beside the " + readable(static_cast<std::int64_t>(n_lexer_states_)) + " of other long texts of this schema";
 }
 
 Rule SchemaRules::names(Language language, Language matched) {
@@ -338,13 +427,13 @@ Rule SchemaRules::names(Language language, Language matched) {
         };
         TextAutomaton texts = free_of(spelled(language), layout_.excludes);
         if (matched != LanguageTable::kNone) texts = union_of(texts, spelled(matched));
-        rule_words::automaton(option, quoted(texts));
+        rule_words::automaton(option, readable_texts(quoted(texts)));
     } else if (is_shortened(language))
         rule_words::automaton(option, *shortened_spelling(languages_.spelled(language), languages_[language], layout_.max_digits));
     else if (const TextAutomaton* spelling = languages_.spelled(language))
         rule_words::automaton(option, *spelling);
     else
-        rule_words::automaton(option, quoted(spelled_as_json(languages_[language])));
+        rule_words::automaton(option, readable_texts(quoted(spelled_as_json(languages_[language]))));
     add(rule, option);
     return rule;
 }
@@ -355,6 +444,7 @@ SchemaRules::Words SchemaRules::name(Word text) {
     const auto plain = [](char c) { return c >= 0x20 && c < 0x7f && c != '"' && c != '\\' && c != '/'; };
     Words out;
     if (layout_.excludes.empty() && std::all_of(utf8.begin(), utf8.end(), plain)) {
+        if (utf8.size() >= kLongText) require_long_text(static_cast<std::int64_t>(utf8.size()));
         rule_words::text(out, U'"' + code_points(utf8) + U'"');
     } else {
         rule_words::reference(out, names(languages_.number(of_texts({code_points(utf8)}))));
