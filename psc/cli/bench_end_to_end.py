@@ -17,7 +17,7 @@ _WAYS = ("forced", "free")
 
 @click.command("end-to-end")
 @python_option
-@click.option("--models", metavar="NAME[,NAME]…", help="smollm2, gemma3-270m, or folders; by default the two.")
+@click.option("--models", metavar="NAME[,NAME]…", help="As psc generate --model; by default smollm2,gemma3.")
 @click.option("--backends", metavar="NAME[,NAME]…", help=f"Of {', '.join(_BACKENDS)}; by default all.")
 @click.option("--languages", metavar="NAME[,NAME]…", help=f"Of {', '.join(_LANGUAGES)}; by default all.")
 @click.option("--tokens", "ways", metavar="WAY[,WAY]", help="forced: the reference's tokens; free: sampled; by default both.")

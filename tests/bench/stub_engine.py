@@ -34,6 +34,8 @@ def accepted(options: dict, works: list) -> list:
 
 def answer(options: dict, command: dict) -> object:
     do = command.pop("do")
+    if do == "model_folder":
+        raise RuntimeError(f"there is no {command['spec']}")
     if do == "start":
         options |= command
         if "broken" in command["model"] and command["backend"] == "xgrammar":

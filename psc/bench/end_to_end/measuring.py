@@ -23,7 +23,6 @@ from typing import Any, Final
 
 import numpy as np
 
-from psc.bench.end_to_end.models import folder_of
 from psc.bench.end_to_end.process import EngineProcess, Interpreter
 from psc.bench.end_to_end.workloads import Work, works_of
 from psc.bench.isolated import Failed
@@ -46,7 +45,7 @@ _LENGTH = 1024
 class Plan:
     """What is measured."""
 
-    models: tuple[str, ...] = ("smollm2", "gemma3-270m")
+    models: tuple[str, ...] = ("smollm2", "gemma3")
     backends: tuple[str, ...] = tuple(BACKENDS)
     languages: tuple[str, ...] = ("json", "java", "go", "sql")
     ways: tuple[str, ...] = WAYS
@@ -145,7 +144,7 @@ def measure(
         if not missing:
             continue
         announce(f"{model}: its folder")
-        folder = folder_of(model, interpreter)
+        folder = interpreter.model_folder(model, logs / "model.log")
         with _engines(plan, model, folder, interpreter, announce, notes, logs) as engines:
             kept.engines[model] = {name: engine.about for name, engine in engines.items()}
             for n, cell in enumerate(missing):

