@@ -49,8 +49,10 @@ def read_regular(path: str | os.PathLike[str], limit: int) -> bytes:
     """
     with open_regular(path) as stream:
         size = os.fstat(stream.fileno()).st_size
-        content = stream.read(limit + 1) if size <= limit else b""
-    if size > limit or len(content) > limit:  # files of /proc have 0 bytes before they are read
+        content = stream.read(size + 1) if size <= limit else b""  # asking for more would allocate it
+        if len(content) > size:  # it grows, or is one of /proc, which has 0 bytes before it is read
+            content += stream.read(limit + 1 - len(content))
+    if size > limit or len(content) > limit:
         raise OSError(errno.EFBIG, f"larger than {limit:,} bytes", os.fspath(path))
     return content
 

@@ -35,14 +35,14 @@ def planted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         raise AssertionError("a pipe was waited for")
 
     before = signal.signal(signal.SIGALRM, too_long)
-    signal.alarm(60)
     yield folder
     signal.alarm(0)
     signal.signal(signal.SIGALRM, before)
 
 
 def use_all(path: Path) -> list[str]:
-    """What was said of an artifact."""
+    """What was said of an artifact, within a minute."""
+    signal.alarm(60)
     said = []
     try:
         readers = uses(path, byte_tokenizer())
