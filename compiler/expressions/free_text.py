@@ -163,29 +163,36 @@ def text_until_trigger(excluded: Collection[str], triggers: Many[Marker], which:
 
 
 def text_into_marker(excluded: Collection[str], marker: Marker, place: int) -> Expression:
-    """Free text and a marker in which a token stands over a place, with no token before it.
+    """Free text and a marker in which a token stands over a place; others may stand before and behind it.
 
     Args:
-        excluded: texts that are no substring of the free text, and of the marker up to the token.
+        excluded: texts that are no substring of the free text, and of the marker up to its first token.
         marker: what is to be spelled.
         place: the token begins before this place, and ends behind it.
     """
     search = _Search([*excluded, marker.text[:place]])
-    over = Marker(marker.text[:place], tuple([(a, t, b) for a, t, b in marker.tokens if a < place < b]))
-    _, tokens_at = _places(search, [over])
-    return _text_into(search, lambda to: None if search.found[to] else to, [marker], tokens_at)
+    first = Marker(marker.text[:place], tuple([(a, t, b) for a, t, b in marker.tokens if a < place]))
+    _, tokens_at = _places(search, [first])
+    return _text_into(search, lambda to: None if search.found[to] else to, [marker], tokens_at, place)
 
 
 def _text_into(
-    search: _Search, character: Callable[[int], Hashable | None], markers: Many[Marker], tokens_at: Many[_Tokens]
+    search: _Search,
+    character: Callable[[int], Hashable | None],
+    markers: Many[Marker],
+    tokens_at: Many[_Tokens],
+    inside: int | None = None,
 ) -> Expression:
-    """Free text that goes on where characters lead, and from the tokens of a marker on is the rest of the marker."""
+    """Free text that goes on where characters lead, and from the tokens of a marker on is the rest of the marker.
+
+    Nothing of the rest ends at the place `inside`.
+    """
 
     def steps(state: Hashable) -> _Steps:
         if state == _DONE:
             return {}, None, {}
         if isinstance(state, frozenset):
-            return _marker_steps(markers, state)
+            return _marker_steps(markers, frozenset((i, k) for i, k in state if k != inside))
         assert isinstance(state, int)
         tokens: dict[int, set[tuple[int, int]]] = {}
         for i, _, token, to in tokens_at[state]:

@@ -23,6 +23,27 @@ def test_masks_are_those_of_an_automaton_for_each_trigger(seed: int) -> None:
         check_builds_agree(rng, format_with_triggers(rng))
 
 
+@pytest.mark.parametrize("excludes", [[], ["ab"]])
+@pytest.mark.parametrize("trigger", ["<t", "<ta", "<ta<", "<ta<a", "<ta<a<"])
+@pytest.mark.parametrize("is_one", [False, True])
+def test_special_tokens_within_a_trigger_and_over_its_end(trigger: str, excludes: list[str], is_one: bool) -> None:
+    info = psc.TokenizerInfo.from_tokens(
+        [*(bytes([b]) for b in range(128)), b"a<", b"</s>"], special_token_ids=[128], stop_token_ids=[129]
+    )
+    tag = {"type": "tag", "begin": "<ta<a<", "content": {"type": "const_string", "value": "1"}, "end": "!"}
+    form = {"type": "triggered_tags", "triggers": [trigger], "tags": [tag], "excludes": excludes}
+    with one_automaton(is_one):
+        grammar = psc.GrammarCompiler(info, store=False, registry=False).compile_structural_tag(
+            {"type": "structural_tag", "format": form}
+        )
+    spelled, special = [ord("a"), ord("<")], [128]
+    for first in (spelled, special):
+        for second in (spelled, special):
+            matcher = psc.GrammarMatcher(grammar)
+            tokens = [ord("x"), ord("<"), ord("t"), *first, *second, *b"1!y", 129]
+            assert [bool(matcher.is_allowed(token)) and matcher.accept_token(token) for token in tokens] == [True] * len(tokens)
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_random_tags_against_the_definitions(seed: int) -> None:
     rng = random.Random(7000 + seed)
