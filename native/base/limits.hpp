@@ -103,7 +103,7 @@ inline constexpr Limit kLimits[] = {
     {"JSON Schema", "schema_text_words", 20'000'000,
      "states of the sets of strings and numbers that a schema combines, and three words for each arc", "50 ns and 10 bytes"},
     {"JSON Schema", "counted_text_states", 256'000,
-     "lexer states that texts with a length beside a pattern or format, and texts of thousands of characters, may need"},
+     "lexer states that a string with a length beside a pattern or format may need, and all texts of thousands of characters"},
     {"JSON Schema", "counted_lengths", 4'000'000, "lengths of what may follow in all states of a pattern or format with a length",
      "4 bytes"},
     {"JSON Schema", "raw_text_states", 200'000, "states of the texts of a parameter that is not JSON"},

@@ -331,7 +331,7 @@ Rule SchemaRules::counted_strings(const StringSet& set) {
     TextAutomaton value = shortened_format(set.language);
     if (!has_length(value, set.least, set.most)) value = languages_[set.language];
     const std::size_t n_states = states_of_lengths(value, set, true);
-    if (!has_room_for(n_states))
+    if (n_states > kMaxStatesOfTexts)
         if (const auto characters = repeated_characters(value))
             return repeated(characters->one, std::max(set.least, characters->least), set.most);
     require_countable(n_states, set);
@@ -380,17 +380,12 @@ std::size_t SchemaRules::states_of_lengths(const TextAutomaton& texts, const Str
            static_cast<std::size_t>(std::min(longest < 0 ? bound : std::min(longest, bound), kMaxBound));
 }
 
-bool SchemaRules::has_room_for(std::size_t n_lexer_states) const { return n_lexer_states <= kMaxStatesOfTexts - n_lexer_states_; }
-
 void SchemaRules::require_countable(std::size_t n_states, const StringSet& set) {
-    if (has_room_for(n_states)) {
-        n_lexer_states_ += n_states;
-        return;
-    }
+    if (n_states <= kMaxStatesOfTexts) return;
     const std::int64_t bound = set.most < 0 ? set.least : set.most;
     throw LimitExceeded(std::string(set.most < 0 ? "minLength" : "maxLength") + " " + readable(bound) +
                         " beside a pattern or format: texts may need " + readable(static_cast<std::int64_t>(n_states)) +
-                        " lexer states" + of_others() + ", and " + readable(kMaxStatesOfTexts) +
+                        " lexer states, and " + readable(kMaxStatesOfTexts) +
                         " is the limit; choose a smaller length, or leave it out");
 }
 
@@ -403,15 +398,12 @@ TextAutomaton SchemaRules::readable_texts(TextAutomaton texts) {
 
 void SchemaRules::require_long_text(std::int64_t length) {
     const auto n_states = static_cast<std::size_t>(length);
-    if (!has_room_for(n_states))
-        throw TooLargeTerminal("the longest text needs " + readable(length) + " lexer states" + of_others() + ", and " +
-                               readable(kMaxStatesOfTexts) + " is the limit; use shorter texts");
-    n_lexer_states_ += n_states;
-}
-
-std::string SchemaRules::of_others() const {
-    if (n_lexer_states_ == 0) return "";
-    return " beside the " + readable(static_cast<std::int64_t>(n_lexer_states_)) + " of other long texts of this schema";
+    if (n_states > kMaxStatesOfTexts - n_states_of_long_texts_)
+        throw TooLargeTerminal("the longest text needs " + readable(length) + " lexer states beside the " +
+                               readable(static_cast<std::int64_t>(n_states_of_long_texts_)) +
+                               " of other long texts of this schema, and " + readable(kMaxStatesOfTexts) +
+                               " is the limit; use shorter texts");
+    n_states_of_long_texts_ += n_states;
 }
 
 Rule SchemaRules::names(Language language, Language matched) {

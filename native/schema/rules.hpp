@@ -95,14 +95,12 @@ private:
     Words counted_texts(const TextAutomaton& texts, const StringSet& set, std::int64_t more, bool line_break) const;
     Rule counted_strings(const StringSet& set);
     Rule repeated(const TextAutomaton& characters, std::int64_t least, std::int64_t most);
-    // Lexer states are made while a text is read. What the long texts of a schema may need is added up here, so that no text meets the
-    // limit of the lexer.
+    // Lexer states are made while a text is read. Here no string compiles whose texts need more than the lexer has, and no constants
+    // that need more together. Strings with a length are not added up: no usual text has more than one that is as long as it may be.
     static std::size_t states_of_lengths(const TextAutomaton& texts, const StringSet& set, bool is_json);
-    bool has_room_for(std::size_t n_lexer_states) const;
-    void require_countable(std::size_t n_lexer_states, const StringSet& set);
+    static void require_countable(std::size_t n_lexer_states, const StringSet& set);
     void require_long_text(std::int64_t length);
     TextAutomaton readable_texts(TextAutomaton texts);
-    std::string of_others() const;
     Rule numbers(Language language);
     // A language as texts with few digits. Of what a schema says about strings only formats are shortened.
     TextAutomaton shortened_numbers(Language language) const;
@@ -129,7 +127,7 @@ private:
         Rule rule;
         std::size_t end;  // in the words of all; it begins where the option before ends
     };
-    std::size_t n_lexer_states_ = 0;  // that long texts may need
+    std::size_t n_states_of_long_texts_ = 0;
     Words words_;
     std::vector<Option> options_;  // of all rules, in the order of their making
     NameTable names_;              // of the rules
