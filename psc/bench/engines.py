@@ -36,6 +36,8 @@ ENGINES = {
     "psc jit fill": "psc",
     "llguidance": "llguidance",
     "xgrammar": "xgrammar",
+    "outlines": "outlines_core",
+    "formatron": "formatron",
 }
 """Engine -> the distribution that it needs."""
 
@@ -193,6 +195,8 @@ def start(engine: str, subject: Subject, spec: str) -> Engine:
         return llguidance_engine(subject, info, encoder(spec, info)[1])
     if engine == "xgrammar":
         return xgrammar_engine(subject, info)
+    if not engine.startswith("psc"):
+        raise RuntimeError("takes JSON schemas alone here")
     return psc_engine(subject, info, ahead="jit" not in engine, fill="fill" in engine)
 
 

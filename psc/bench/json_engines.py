@@ -1,4 +1,4 @@
-"""Engines that compile JSON schemas, behind one interface: from a schema's text to matchers, which share one mask.
+"""psc and its peers (`psc.bench.json_peers`) as engines that compile JSON schemas, each in a process of its own.
 
 `SchemaEngine` is one of them, and `SchemaServer` has it in a process of its own: an engine may crash on a schema, or not come back.
 """
@@ -6,38 +6,22 @@
 import os
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
-from importlib import import_module
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from psc.bench.engines import installed, llguidance_tokenizer, xgrammar_compiler
+from psc.bench.engines import installed
 from psc.bench.isolated import Failed, Resident
+from psc.bench.json_peers import SCHEMA_PEERS, Bits, Compile, Matcher
 from psc.bench.reports import Settings
-from psc.bench.texts import Encode, encoder
+from psc.bench.texts import encoder
 from psc.errors import ResourceLimitError
 from psc.grammars.grammar_compiler import GrammarCompiler
 from psc.runtime.compiled import GrammarMatcher
 from psc.vocabulary import load_tokenizer
-from psc.vocabulary.tokenizer_info import TokenizerInfo
 
-Bits = NDArray[np.int32]
-
-
-@dataclass
-class Matcher:
-    """One text of a compiled schema."""
-
-    mask: Callable[[], object]
-    """Computes the mask into the array that all share."""
-    accept: Callable[[int], object]
-
-
-Compile = Callable[[str], Callable[[], Matcher]]
-"""From a schema's text to a maker of matchers. Raises RuntimeError where the engine refuses it."""
+_WARM_UP = '{"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"], "additionalProperties": false}'
 
 
 def psc_engine(compiler: GrammarCompiler, bits: Bits, *, any_order: bool = False) -> Compile:
@@ -54,45 +38,6 @@ def psc_engine(compiler: GrammarCompiler, bits: Bits, *, any_order: bool = False
         def new() -> Matcher:
             matcher = GrammarMatcher(compiled)
             return Matcher(lambda: matcher.fill_next_token_bitmask(bits), matcher.accept_token)
-
-        return new
-
-    return compile_schema
-
-
-def llguidance_engine(info: TokenizerInfo, bits: Bits, encode: Encode) -> Compile:
-    """llguidance."""
-    llguidance: Any = import_module("llguidance")
-    tokenizer = llguidance_tokenizer(info, encode)
-
-    def compile_schema(schema: str) -> Callable[[], Matcher]:
-        source = llguidance.LLMatcher.grammar_from_json_schema(schema)
-
-        def new() -> Matcher:
-            matcher = llguidance.LLMatcher(tokenizer, source, log_level=0)
-            if matcher.is_error():
-                raise RuntimeError(matcher.get_error())
-            return Matcher(lambda: matcher.unsafe_compute_mask_ptr(bits.ctypes.data, bits.nbytes), matcher.consume_token)
-
-        new()
-        return new
-
-    return compile_schema
-
-
-def xgrammar_engine(info: TokenizerInfo, bits: Bits) -> Compile:
-    """XGrammar, on one thread."""
-    xgrammar: Any = import_module("xgrammar")
-    torch: Any = import_module("torch")
-    compiler = xgrammar_compiler(info)
-    shared = torch.from_numpy(bits.reshape(1, -1))
-
-    def compile_schema(schema: str) -> Callable[[], Matcher]:
-        compiled = compiler.compile_json_schema(schema, strict_mode=False)
-
-        def new() -> Matcher:
-            matcher = xgrammar.GrammarMatcher(compiled)
-            return Matcher(lambda: matcher.fill_next_token_bitmask(shared), matcher.accept_token)
 
         return new
 
@@ -125,11 +70,9 @@ class SchemaEngine:
             limits: dict[str, Any] = {"cache_limit_bytes": 1 << 30} if options.get("kept") else {"cache_enabled": False}
             compiler = GrammarCompiler(info, store=False, **limits)
             self._compile = psc_engine(compiler, self._bits, any_order=options.get("any_order", False))
-        elif name == "llguidance":
-            self._compile = llguidance_engine(info, self._bits, encoder(spec, info)[1])
         else:
-            self._compile = xgrammar_engine(info, self._bits)
-        self._compile('{"type": "integer"}')().mask()  # imports are done, and the vocabulary is read
+            self._compile = SCHEMA_PEERS[name](info, self._bits, encoder(spec, info)[1])
+        self._compile(_WARM_UP)().mask()  # imports are done, and the vocabulary is read
         self._admitted: dict[str, Callable[[], Matcher]] = {}
 
     def admitted(self, schema: str, ids: list[int]) -> tuple[int, int, bool]:

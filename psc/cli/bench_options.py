@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 PEERS = ("llguidance", "xgrammar")
+OTHERS = ("outlines", "formatron")
+"""Beside which psc is measured only where they are asked for; they take JSON schemas alone."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,11 @@ def bench_options(command: Callable[..., Any]) -> Callable[..., Any]:
                 "--tokenizer", "-t", type=TOKENIZER, default="qwen3", show_default=True, metavar="SPEC", help="See psc tokenizers."
             ),
             click.option(
-                "--peer", "peers", multiple=True, type=click.Choice(PEERS), help="Beside this one only; by default all installed."
+                "--peer",
+                "peers",
+                multiple=True,
+                type=click.Choice((*PEERS, *OTHERS)),
+                help=f"Beside this one only; by default {' and '.join(PEERS)}, where they are installed.",
             ),
             click.option("--no-peers", is_flag=True, help="Beside none."),
             click.option("--quick", is_flag=True, help="Few texts and repetitions: minutes, for figures that are less sure."),
