@@ -69,6 +69,7 @@ namespace {
 
 constexpr Word kMaxSchemaRules = limit("schema_rules");
 constexpr std::size_t kMaxStatesOfTexts = limit("counted_text_states");
+constexpr std::size_t kMostLengths = 64;   // of beginnings, times those of ends, around characters that the parser counts
 constexpr std::size_t kLongText = 1000;    // from so many characters on a text's states are added up
 constexpr Word kMaxIndented = 16;          // levels, each with rules of its own; deeper ones are indented as the last
 constexpr std::int64_t kShortString = 64;  // characters that a terminal counts; the parser counts longer strings
@@ -88,29 +89,13 @@ void check_completion_lengths(const TextAutomaton& texts, Word n_states) {
     CompletionLengths(n_states, arcs, accepts);
 }
 
-// The class of the characters of `^C*$` and `^C+$`, as the automaton of one, and the least number of them; none where the texts are
-// others.
-struct Characters {
-    TextAutomaton one;
-    std::int64_t least;
-};
-std::optional<Characters> repeated_characters(const TextAutomaton& texts) {
-    const Word last = texts.size() - 1;
-    if (last > 1 || !texts.accepts[static_cast<std::size_t>(last)]) return {};
-    TextAutomaton one = TextAutomaton::drafted();
-    for (Word s = 0; s <= last; ++s) {
-        const auto first = texts.arcs.begin() + texts.offsets[static_cast<std::size_t>(s)],
-                   end = texts.arcs.begin() + texts.offsets[static_cast<std::size_t>(s) + 1];
-        if (!std::equal(first, end, texts.arcs.begin(), texts.arcs.begin() + texts.offsets[1])) return {};
-    }
-    for (Word i = 0; i < texts.offsets[1]; ++i) {
-        const TextAutomaton::Arc& arc = texts.arcs[static_cast<std::size_t>(i)];
-        if (arc.to != last) return {};
-        one.add_arc(arc.first, arc.last, 1);
-    }
-    one.add_state(false);
-    one.add_state(true);
-    return Characters{std::move(one), texts.accepts[0] ? 0 : 1};
+// The texts of each length that there is.
+std::vector<std::pair<std::int64_t, TextAutomaton>> by_length(const TextAutomaton& texts) {
+    const TextLengths lengths = lengths_of(texts);
+    std::vector<std::pair<std::int64_t, TextAutomaton>> found;
+    for (std::int64_t n = lengths.least[0]; n >= 0 && n <= lengths.most[0]; ++n)
+        if (has_length(texts, n, n)) found.emplace_back(n, with_length(texts, n, n));
+    return found;
 }
 
 // One character of a string as JSON spells it; a surrogate pair is one. The next character always decides between options, so
@@ -332,8 +317,8 @@ Rule SchemaRules::counted_strings(const StringSet& set) {
     if (!has_length(value, set.least, set.most)) value = languages_[set.language];
     const std::size_t n_states = states_of_lengths(value, set, true);
     if (n_states > kMaxStatesOfTexts)
-        if (const auto characters = repeated_characters(value))
-            return repeated(characters->one, std::max(set.least, characters->least), set.most);
+        if (const auto loop = loop_of(value))
+            if (const auto rule = looped(*loop, set.least, set.most)) return *rule;
     require_countable(n_states, set);
     const std::int64_t least = set.least <= lengths_of(value).least[0] ? 0 : set.least + 1;
     const TextAutomaton spelled = quoted(spelled_state_by_state(value));
@@ -345,18 +330,64 @@ Rule SchemaRules::counted_strings(const StringSet& set) {
     return rule;
 }
 
-// Strings of one class of characters, which the parser counts.
-Rule SchemaRules::repeated(const TextAutomaton& characters, std::int64_t least, std::int64_t most) {
+std::optional<SchemaRules::Loop> SchemaRules::loop_of(const TextAutomaton& texts) {
+    if (n_repeating(texts) != 1) return {};
+    const auto arcs_of = [&](Word s) {
+        return std::span(texts.arcs)
+            .subspan(static_cast<std::size_t>(texts.offsets[static_cast<std::size_t>(s)]),
+                     static_cast<std::size_t>(texts.offsets[static_cast<std::size_t>(s) + 1] -
+                                              texts.offsets[static_cast<std::size_t>(s)]));
+    };
+    Word at = 0;
+    while (std::ranges::find(arcs_of(at), at, &TextAutomaton::Arc::to) == arcs_of(at).end()) ++at;
+    const auto n = static_cast<std::size_t>(texts.size());
+    const auto begin_there = [&](Word s) { return s == 0 ? at : s == at ? 0 : s; };
+    std::vector<bool> ends_before(n), ends_after(n), ends_without(n);
+    std::vector<std::array<Word, 4>> before, after, without;
+    std::vector<std::pair<Word, Word>> one;
+    for (Word s = 0; s < texts.size(); ++s) {
+        const bool ends = texts.accepts[static_cast<std::size_t>(s)];
+        ends_before[static_cast<std::size_t>(s)] = s == at;
+        ends_after[static_cast<std::size_t>(begin_there(s))] = ends;
+        ends_without[static_cast<std::size_t>(s)] = ends && s != at;
+        for (const auto& [first, last, to] : arcs_of(s)) {
+            if (s == at && to == at) one.emplace_back(first, last);
+            if (s != at) before.push_back({s, first, last, to});
+            if (to != at) after.push_back({begin_there(s), first, last, begin_there(to)});
+            if (s != at && to != at) without.push_back({s, first, last, to});
+        }
+    }
+    std::ranges::sort(after);
+    return Loop{minimal(of_arcs(ends_before, before)), of_characters(std::move(one)), minimal(of_arcs(ends_after, after)),
+                minimal(of_arcs(ends_without, without))};
+}
+
+// Strings of which the parser counts the characters of one class.
+std::optional<Rule> SchemaRules::looped(const Loop& loop, std::int64_t least, std::int64_t most) {
+    const auto begins = by_length(loop.before), ends = by_length(loop.after);
+    if (begins.size() * ends.size() > kMostLengths) return {};
+    const TextAutomaton quote = of_texts({U"\""});
     const Rule rule = fresh("strings"), character = fresh("character");
-    Words one, option;
-    rule_words::automaton(one, spelled_as_json(characters));
+    Words one;
+    rule_words::automaton(one, spelled_as_json(loop.one));
     add(character, one);
-    rule_words::text(option, U"\"");
-    rule_words::reference(option, character);
-    rule_words::repeat(option, least, most);
-    rule_words::text(option, U"\"");
-    rule_words::sequence(option, 3);
-    add(rule, option);
+    if (has_length(loop.without, least, most)) {
+        Words option;
+        rule_words::automaton(option, quoted(spelled_as_json(with_length(loop.without, least, most))));
+        add(rule, option);
+    }
+    for (const auto& [n_before, before] : begins)
+        for (const auto& [n_after, after] : ends) {
+            const std::int64_t n = n_before + n_after;
+            if (most >= 0 && n > most) continue;
+            Words option;
+            rule_words::automaton(option, concatenation(quote, spelled_as_json(before)));
+            rule_words::reference(option, character);
+            rule_words::repeat(option, std::max<std::int64_t>(least - n, 0), most < 0 ? -1 : most - n);
+            rule_words::automaton(option, concatenation(spelled_as_json(after), quote));
+            rule_words::sequence(option, 3);
+            add(rule, option);
+        }
     return rule;
 }
 

@@ -94,7 +94,13 @@ private:
     std::vector<Words> raw_texts(const TextAutomaton& texts, const StringSet& set, const std::u32string& after, bool line_breaks);
     Words counted_texts(const TextAutomaton& texts, const StringSet& set, std::int64_t more, bool line_break) const;
     Rule counted_strings(const StringSet& set);
-    Rule repeated(const TextAutomaton& characters, std::int64_t least, std::int64_t most);
+    // Texts that come to one state again and again, by one class of characters: what comes before and after that, and the texts
+    // without it. Example: `^data:image/(png|webp);base64,[A-Za-z0-9+/]*={0,2}$`.
+    struct Loop {
+        TextAutomaton before, one, after, without;
+    };
+    static std::optional<Loop> loop_of(const TextAutomaton& texts);
+    std::optional<Rule> looped(const Loop& loop, std::int64_t least, std::int64_t most);
     // Lexer states are made while a text is read. Here no string compiles whose texts need more than the lexer has, and no constants
     // that need more together. Strings with a length are not added up: no usual text has more than one that is as long as it may be.
     static std::size_t states_of_lengths(const TextAutomaton& texts, const StringSet& set, bool is_json);

@@ -102,6 +102,57 @@ def test_masks_of_characters_that_are_counted_by_the_parser() -> None:
         assert matcher.accept_string("a" if matcher.fork().accept_string("a") else '"')
 
 
+LOOPS = [
+    ("^data:image/(png|jpeg|webp);base64,[A-Za-z0-9+/]*={0,2}$", "data:image/jpeg;base64,", "Ab+/09", "=="),
+    ("^#[0-9a-f]+$", "#", "0a9f", ""),
+    ("^(0x)?[0-9a-f]*h?$", "0x", "0a9f", "h"),
+    ("^é?[^x]*x$", "é", 'a"\\é漢', "x"),
+    ("^(none|[A-Z]+;|<[A-Z]+>)$", "<", "AZ", ">"),
+    ("^[a-c]{2}d*(e|ff)?$", "cb", "d", "ff"),
+]
+"""A pattern with one repetition; what may come before it, in it, and after it."""
+
+
+@pytest.mark.parametrize(("pattern", "begin", "characters", "end"), LOOPS, ids=[loop[0] for loop in LOOPS])
+def test_one_repetition_has_any_length(pattern: str, begin: str, characters: str, end: str) -> None:
+    rng = random.Random(pattern)
+    for _ in range(2):
+        most = rng.randrange(260_000, 600_000)
+        least = rng.choice([0, 5, most, most - 3, rng.randrange(most)])
+        try:
+            grammar = compiler().compile_json_schema({"type": "string", "pattern": pattern, "minLength": least, "maxLength": most})
+        except psc.ResourceLimitError:
+            assert pattern.count("[A-Z]+") == 2
+            return
+        for length in {0, 1, 4, least - 1, least, least + 1, most - 1, most, most + 1}:
+            for first, last in ((begin, end), ("", end), (begin, ""), (begin, end[:1]), (begin[:2], end)):
+                text = first + "".join(rng.choices(characters, k=max(length - len(first + last), 0))) + last
+                fits = least <= len(text) <= most and re.search(pattern, text) is not None
+                assert accepts(grammar, json.dumps(text, ensure_ascii=rng.random() < 0.5)) == fits, (first, last, len(text))
+        for text in ("none", "AZ;", "aa", "é"):
+            assert accepts(grammar, json.dumps(text)) == (least <= len(text) and re.search(pattern, text) is not None)
+
+
+@pytest.mark.parametrize(("pattern", "begin", "characters", "end"), [LOOPS[0], LOOPS[2], LOOPS[3]], ids=["0", "2", "3"])
+def test_masks_of_one_repetition(pattern: str, begin: str, characters: str, end: str) -> None:
+    tokens = tuple(
+        text.encode() for text in ("aa", "==", "=", '="', '=="', "aah", 'h"', "fh", "xx", 'x"', '"', "a" * 5, "é", "0x", "00")
+    )
+    grammar = compiler(tokens).compile_json_schema(
+        {"type": "string", "pattern": pattern, "minLength": 300_000, "maxLength": 300_003}
+    )
+    info = vocabulary(tokens)
+    matcher = psc.GrammarMatcher(grammar)
+    assert matcher.accept_string('"' + begin + "0" * (299_996 - len(begin)))
+    rng = random.Random(pattern)
+    for _ in range(4):
+        walk = matcher.fork()
+        while not walk.is_completed():
+            allowed = [token for token in range(info.vocab_size) if walk.fork().accept_token(token)]
+            assert list(walk.allowed_tokens()) == allowed
+            assert walk.accept_token(rng.choice(allowed))
+
+
 def test_long_texts_of_one_schema_are_added_up() -> None:
     def members(*texts: str) -> dict[str, Any]:
         return {
