@@ -5,7 +5,8 @@
 // Cost: linear in the schemas of items; times the product of the counts up to where they matter.
 #include <algorithm>
 #include <functional>
-#include <set>
+#include <map>
+#include <tuple>
 #include <utility>
 
 #include "base/cancellation.hpp"
@@ -102,17 +103,40 @@ void SchemaRules::Items::write_plain(const Atoms& atoms) {
     rules_.add(rule_, all);
 }
 
-// Whether all that is counted are single values that come once at most, and that their first terminal tells apart: no arrays or
-// objects.
+// Whether all that is counted are values of their own, without arrays and objects, so that their first terminal tells them apart, each
+// of which comes at most once, or exactly once, or never. Counts of the same values become one then: `contains` may name a value that
+// `uniqueItems` counts.
 bool SchemaRules::Items::are_different(const Atoms& atoms) {
     if (apart_ > 0 || tagged_) return false;
+    PredicateGraph& graph = rules_.graph_;
     const Predicate item = rules_.values_.item_value(atoms, 0);
-    return std::all_of(counted_.begin(), counted_.end(), [&](const Counted& c) {
-        const Predicate value = rules_.graph_.both(item, c.item);
-        const auto is_never = [&](TypeSet type) { return rules_.values_.restricted(value, type) == rules_.graph_.never(); };
-        return c.from == 0 && c.to < 0 && c.least == 0 && c.most == 1 && is_never(json_types::array) &&
-               is_never(json_types::object);
-    });
+    const auto has = [&](Predicate value, TypeSet type) { return rules_.values_.restricted(value, type) != graph.never(); };
+    std::map<std::tuple<StringSet, Language, bool, bool, bool>, std::size_t> places;
+    std::vector<Counted> different;
+    for (const Counted& c : counted_) {
+        const Predicate value = graph.both(item, c.item);
+        if (c.from != 0 || c.to >= 0 || has(value, json_types::array) || has(value, json_types::object)) return false;
+        const auto [place, is_new] =
+            places.try_emplace({rules_.values_.strings(value), rules_.values_.numbers(value), has(value, json_types::null),
+                                has(value, json_types::falsehood), has(value, json_types::truth)},
+                               different.size());
+        if (is_new) {
+            different.push_back(c);
+            continue;
+        }
+        Counted& same = different[place->second];
+        same.least = std::max(same.least, c.least);
+        if (c.most >= 0) same.most = same.most < 0 ? c.most : std::min(same.most, c.most);
+    }
+    for (const Counted& c : different) {
+        if (c.most > 1 || c.least > c.most) return false;
+        const Predicate value = graph.both(item, c.item);
+        if (n_scalars(value) == 1) continue;
+        for (const Counted& o : different)
+            if (&o != &c && !rules_.values_.surely_empty(graph.both(value, o.item))) return false;
+    }
+    counted_ = std::move(different);
+    return true;
 }
 
 // Each of many values once, in any order: lr/free_order_states.hpp.
@@ -134,12 +158,12 @@ void SchemaRules::Items::write_different(const Atoms& atoms) {
     const Predicate any = rules_.values_.item_value(atoms, 0);
     Predicate others = any;
     for (Word i = 0; i < n; ++i) {
-        const Predicate one = counted_[static_cast<std::size_t>(i)].item;
-        add_item(graph.both(any, one), i);
-        others = graph.both(others, graph.negation(one));
+        const Counted& one = counted_[static_cast<std::size_t>(i)];
+        if (one.most > 0) add_item(graph.both(any, one.item), i);
+        others = graph.both(others, graph.negation(one.item));
+        order.terms.required.push_back(one.least > 0);
     }
     if (!rules_.values_.surely_empty(others)) add_item(others, n);
-    order.terms.required.assign(counted_.size(), 0);
     order.terms.least = least_;
     order.terms.most = most_;
     rules_.free_orders_.push_back(std::move(order));
