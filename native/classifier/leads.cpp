@@ -60,7 +60,8 @@ Maybe<LedConfig> LedSteps::step(LedConfig config, ByteClass byte_class) {
 std::pair<Before, Maybe<LedConfig>> LedSteps::factored(LedConfig config) {
     const auto parts = parts_[config];
     if (parts.size() > 1 || !parts[0].lead.is_terminal()) return {Before::none(), config};
-    return {parts[0].lead, whole(parts[0].config)};
+    const Part one = parts[0];  // making another config moves them
+    return {one.lead, whole(one.config)};
 }
 
 Maybe<LedConfig> LedSteps::step_parts(std::vector<Part> parts, ByteClass byte_class) {
