@@ -35,11 +35,11 @@ def to_arrays(tables: GrammarTables) -> tuple[dict[str, IntArray], dict[str, Any
     terminals, columns_of_productions = cfg.terminals, production_arrays(cfg, cfg.productions)
     if any(t.expression is not None for t in terminals):
         raise ValueError("the front end gave expressions, which a file does not keep")
-    columns, byte_class = np.unique(automaton.next, axis=1, return_inverse=True)
+    columns, byte_class = _distinct_columns(automaton.next)
     lr = {f"lr_{name}": np.atleast_1d(np.asarray(array)) for name, array in tables.lr.arrays().items()}
     arrays: dict[str, IntArray] = {
         **lr,
-        "byte_class": byte_class.reshape(-1).astype(np.uint8),
+        "byte_class": byte_class,
         "next": columns.reshape(-1),
         "accept": automaton.accept,
         "match_offsets": automaton.match_offsets,
@@ -63,6 +63,19 @@ def to_arrays(tables: GrammarTables) -> tuple[dict[str, IntArray], dict[str, Any
         "warnings": vars(tables).get("warnings"),
     }
     return arrays, metadata
+
+
+def _distinct_columns(following: IntArray) -> tuple[IntArray, IntArray]:
+    """The distinct columns of the table, in their order, and which of them each byte has.
+
+    `np.unique(axis=1)` says `TypeError` where a signal's handler raises inside it.
+    """
+    # Big-endian numbers from 0 are ordered as their bytes are.
+    keys = [row.tobytes() for row in (following.T + 1).astype(">u4")]
+    distinct = sorted(set(keys))
+    number = {key: i for i, key in enumerate(distinct)}
+    columns = following[:, [keys.index(key) for key in distinct]]
+    return columns, np.array([number[key] for key in keys], np.uint8)
 
 
 def from_arrays(arrays: Mapping[str, IntArray], metadata: Mapping[str, Any], request: GrammarRequest) -> CfgTables:

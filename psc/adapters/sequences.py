@@ -316,20 +316,18 @@ def _distinguishing_columns(values: Tokens, share: int, columns: Sequence[int]) 
     """A set of columns in which all distinct rows of a request differ: at most n columns for n rows."""
     kind = np.arange(len(values)) // share
     n_kinds = len(values) // share
-    n_all = (
-        sum(len(np.unique(values[first : first + share], axis=0)) for first in range(0, len(values), share))
-        if share > 1
-        else n_kinds
-    )
+    # `np.unique(axis=0)` says `TypeError` where a signal's handler raises inside it.
+    n_all = len({(request, row.tobytes()) for request, row in zip(kind.tolist(), values, strict=True)})
     chosen: list[int] = []
     for column in columns:
         if n_kinds == n_all:
             break
-        _, finer = np.unique(np.stack((kind, values[:, column])), axis=1, return_inverse=True)
-        n_finer = int(finer.max()) + 1
+        of_column, place = np.unique(values[:, column], return_inverse=True)
+        of_both, finer = np.unique(kind * len(of_column) + place, return_inverse=True)
+        n_finer = len(of_both)
         if n_finer > n_kinds:
             chosen.append(column)
-            kind, n_kinds = finer.reshape(-1), n_finer
+            kind, n_kinds = finer, n_finer
     return chosen
 
 

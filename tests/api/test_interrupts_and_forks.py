@@ -21,6 +21,8 @@ from vocabularies import byte_tokenizer
 
 import psc
 from psc import _core
+from psc.adapters.sequences import _distinguishing_columns
+from psc.compiler.pipeline.stored_tables import to_arrays
 from psc.grammars.cache import GrammarCache
 from psc.support import threads
 from psc.support.forks import new_lock
@@ -98,6 +100,45 @@ def test_an_interrupt_at_a_line(code: CodeType, text: str, again: bool) -> None:
     assert isinstance(in_thread(lambda: compiler.compile_grammar(EBNF)), psc.CompiledGrammar)
     assert isinstance(compiler.compile_grammar(EBNF), psc.CompiledGrammar)
     assert not _core.obeys()
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: to_arrays(psc.Grammar.from_lark('start: "a" X\nX: /[b-d]+/').tables()),
+        lambda: _distinguishing_columns(np.array([[1, 2], [1, 3], [2, 2], [2, 2]]), 2, range(2)),
+    ],
+    ids=["tables", "columns of ids"],
+)
+def test_an_interrupt_within_numpy(call: Callable[[], object]) -> None:
+    """It is raised from each line of NumPy's, whose C code calls Python and may give another error."""
+    call()  # what is imported and kept is so now
+    seen = raises_at = 0
+
+    def trace(frame: FrameType, event: str, argument: object) -> Any:
+        nonlocal seen
+        if event == "line" and "numpy" in frame.f_code.co_filename:
+            seen += 1
+            if seen == raises_at:
+                raise KeyboardInterrupt
+        return trace
+
+    def n_lines() -> int:
+        nonlocal seen
+        seen = 0
+        sys.settrace(trace)
+        try:
+            call()
+        finally:
+            sys.settrace(None)
+        return seen
+
+    n = n_lines()
+    assert n > 0
+    while raises_at < n:
+        raises_at += 1
+        with pytest.raises(KeyboardInterrupt):
+            n_lines()
 
 
 @pytest.mark.parametrize(
