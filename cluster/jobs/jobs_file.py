@@ -192,7 +192,7 @@ def _jobs_table(table: _Table, defaults: _Limits) -> JobsTable | None:
     limits = _Limits.of(table, defaults)
     chosen = next((name for name in _LEXERS if lexer is not None and lexer.value == name), None)
     if lexer is not None and chosen is None:
-        table.file.problem(lexer.line, f'lexer = "{lexer.value}": there are "contextual", "basic", "flush" and "modal"')
+        table.file.problem(lexer.line, f'lexer = "{lexer.value}": there are {", ".join(_LEXERS)}')
     table.require("grammars", "tokenizers")
     table.nothing_else()
     for key, values in (("grammars", grammars), ("tokenizers", tokenizers)):

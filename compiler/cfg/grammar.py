@@ -13,7 +13,7 @@ from psc.compiler.expressions.expression import Expression
 
 END = "$END"
 
-LarkLexer = OneOf["contextual", "basic", "flush", "modal"]
+LarkLexer = OneOf["contextual", "basic", "flush", "modal", "flush-modal"]
 """How a Lark grammar's text may be cut into terminals."""
 
 LexerKind = OneOf[LarkLexer, "any"]

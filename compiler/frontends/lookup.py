@@ -66,7 +66,8 @@ class GrammarFile:
         Args:
             start: the rule that a whole text must match; by default ``start`` in Lark's language and ``root`` in the others.
             lexer: of a Lark grammar; by default "contextual"; a bundled grammar has its own, which reserves its language's
-                keywords: "basic", "flush" with bounded layout, or "modal" for Python, JavaScript, TypeScript, JSX and TSX.
+                keywords: "basic", or "modal" for Python, JavaScript, TypeScript, JSX and TSX; with bounded layout "flush" or
+                "flush-modal".
             keep_all_actions: of a Lark grammar, see ``Grammar.from_lark``. C's, TypeScript's and TSX's always do.
             settings: the language's own options, or their text, see ``Settings.text``; by default those that the name says.
 
@@ -76,7 +77,7 @@ class GrammarFile:
         text = self._text()
         reader = front_end(self.language if self.bundled else front_end(self.language).language_of(text))
         if lexer is None and self.bundled and bundled_lexer(self.path.stem) in reader.lexers:
-            lexer = "flush" if self.settings else bundled_lexer(self.path.stem)
+            lexer = bundled_lexer(self.path.stem, flush=bool(self.settings))
         given = settings if isinstance(settings, str) else settings.text
         return GrammarRequest.of(
             reader.language,

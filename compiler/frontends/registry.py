@@ -196,7 +196,7 @@ FRONT_ENDS: dict[str, FrontEnd] = {
             title="Lark",
             a_grammar="a Lark grammar",
             suffixes=(".lark",),
-            lexers=("contextual", "basic", "flush", "modal"),
+            lexers=("contextual", "basic", "flush", "modal", "flush-modal"),
             defaults=GrammarOptions(start="start", lexer="contextual", keep_all_actions=False),
             has_settings=True,
             keeps_tables=True,

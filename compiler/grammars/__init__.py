@@ -17,7 +17,7 @@ from psc.errors import GrammarError
 
 _FOLDER = Path(__file__).parent
 
-_LEXERS: dict[str, LarkLexer] = dict.fromkeys(("javascript", "jsx", "python", "tsx", "typescript"), "modal")
+_MODAL = {"javascript", "jsx", "python", "tsx", "typescript"}
 _KEEP_ALL_ACTIONS = {"c", "tsx", "typescript"}
 
 
@@ -39,9 +39,16 @@ def bundled_path(name: str) -> Path:
     raise GrammarError(f"no bundled grammar is called {name!r}; there are {', '.join(bundled_names())}")
 
 
-def bundled_lexer(name: str) -> LarkLexer:
-    """What a bundled grammar in Lark's language is written for: what its language reserves, no name may be."""
-    return _LEXERS.get(name, "basic")
+def bundled_lexer(name: str, *, flush: bool = False) -> LarkLexer:
+    """What a bundled grammar in Lark's language is written for: what its language reserves, no name may be.
+
+    Args:
+        name: of the grammar.
+        flush: whether a text is to begin with its first word.
+    """
+    if name in _MODAL:
+        return "flush-modal" if flush else "modal"
+    return "flush" if flush else "basic"
 
 
 def bundled_keeps_all_actions(name: str) -> bool:
@@ -64,7 +71,7 @@ def why_unbounded(name: str) -> str:
         return "a grammar in EBNF has its layout in its rules"
     if name == "c":
         return "its blanks hold the preprocessor's directives"
-    return "" if bundled_lexer(name) == "basic" else "its lines are lexed by what the parser can take at a place"
+    return "its lines are written out by its rules" if name == "python" else ""
 
 
 def with_lines_bounded(text: str, most: int) -> str:

@@ -37,21 +37,25 @@ std::unique_ptr<Lexer> make_lexer(const LrTables& lr, const AllTerminals& termin
     contexts.n_terminals = lr.n_terminals;
     if (kind == LexerKind::any) return lexer_of(every_match(terminals), std::move(contexts), Lexer::Munch::any);
     if (kind == LexerKind::basic) return lexer_of(winners_only(terminals), std::move(contexts), Lexer::Munch::longest);
-    std::map<std::vector<Word>, LexerContext> numbers;
-    std::vector<std::vector<Word>> sets;
+    std::map<TerminalContext, LexerContext> numbers;
+    std::vector<TerminalContext> sets;
     contexts.of_top.assign(lr.n_lr_states, {});
     const auto modal = winners_over_ignored(terminals);
+    const bool is_flush = kind == LexerKind::flush || kind == LexerKind::flush_modal;
     for (LrState state : resting_states(lr)) {
-        std::vector<Word> allowed;
+        TerminalContext context;
+        auto& allowed = context.terminals;
         for (Word t = 0; t + 1 < lr.n_terminals; ++t)
-            if (kind == LexerKind::flush) {
-                if (!terminals.ignored[t] || state != LrState{0}) allowed.push_back(t);
-            } else if ((terminals.ignored[t] && kind == LexerKind::contextual) || !lr.cell(state, {t}).empty()) {
+            if (kind == LexerKind::flush || (terminals.ignored[t] && kind == LexerKind::contextual) || !lr.cell(state, {t}).empty())
                 allowed.push_back(t);
-            }
-        if (kind == LexerKind::modal) allowed = allowed_terminals(terminals, modal, std::move(allowed));
-        const auto [it, fresh] = numbers.emplace(allowed, LexerContext{static_cast<Word>(sets.size())});
-        if (fresh) sets.push_back(std::move(allowed));
+        if (kind == LexerKind::modal || kind == LexerKind::flush_modal)
+            allowed = allowed_terminals(terminals, modal, std::move(allowed));
+        if (is_flush && state == LrState{0}) {
+            context.flush = true;
+            std::erase_if(allowed, [&](Word t) { return terminals.ignored[t]; });
+        }
+        const auto [it, fresh] = numbers.emplace(context, LexerContext{static_cast<Word>(sets.size())});
+        if (fresh) sets.push_back(std::move(context));
         contexts.of_top[state.index()] = it->second;
     }
     return lexer_of(for_contexts(terminals, sets), std::move(contexts), Lexer::Munch::longest);

@@ -1,4 +1,4 @@
-// The five ways to lex a grammar's text, as lexers over its terminals and LR tables (docs/language.md).
+// The six ways to lex a grammar's text, as lexers over its terminals and LR tables (docs/language.md).
 //
 // Cost: basic and any: minimization of the terminals' automaton; the others: contexts times its states
 // (terminals/contexts.hpp).
@@ -13,12 +13,13 @@ namespace psc {
 
 enum class LexerKind {
     basic,       // maximal munch over all terminals
-    flush,       // basic, but nothing is ignored before the first terminal
+    flush,       // basic, but a text does not begin with what is ignored
     contextual,  // maximal munch over the terminals that the LR state at the start of the lexeme can take, and the ignored ones
     // Terminals that win over every ignored terminal are lexed only where the parser can take one, and there only terminals that it
     // can take. Elsewhere maximal munch over all the others.
     modal,
-    any,  // a lexeme ends wherever it matches
+    flush_modal,  // modal, but a text does not begin with what is ignored
+    any,          // a lexeme ends wherever it matches
 };
 
 std::unique_ptr<Lexer> make_lexer(const LrTables& lr, const AllTerminals& terminals, LexerKind kind);

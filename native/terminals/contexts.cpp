@@ -12,15 +12,27 @@ namespace {
 constexpr std::size_t kMaxContextStates = limit("context_states");
 constexpr std::size_t kMaxArcs = limit("context_arcs");
 
-// Per state of `all`, the terminals that match there or further on, as bits.
-std::vector<std::vector<std::uint64_t>> reachable_terminals(const AllTerminals& all, std::span<const Word> next) {
+// A set of terminals as bits, behind which one more says that a context is flush.
+std::size_t words_of_set(const AllTerminals& all) { return all.rank.size() / 64 + 1; }
+
+// Per state whether an ignored terminal matches there.
+std::vector<char> states_of_ignored(const AllTerminals& all) {
+    std::vector<char> found(all.n_states);
+    for (Word s = 0; s < all.n_states; ++s)
+        for (Word i = all.match_offsets[s]; i < all.match_offsets[s + 1]; ++i) found[s] |= all.ignored[all.matches[i]];
+    return found;
+}
+
+// Per state of `all`, the terminals that match there or further on, by arcs that lead into no state of `barred`.
+std::vector<std::vector<std::uint64_t>> reachable_terminals(const AllTerminals& all, std::span<const Word> next,
+                                                            const std::vector<char>& barred) {
     const std::size_t n_classes = next.size() / static_cast<std::size_t>(all.n_states);
-    const std::size_t words = (all.rank.size() + 63) / 64;
+    const std::size_t words = words_of_set(all);
     std::vector<std::vector<std::uint64_t>> reach(all.n_states, std::vector<std::uint64_t>(words));
     std::vector<std::vector<Word>> before(all.n_states);
     for (Word s = 0; s < all.n_states; ++s)
         for (Word to : next.subspan(s * n_classes, n_classes))
-            if (to != kFail && (before[to].empty() || before[to].back() != s)) before[to].push_back(s);
+            if (to != kFail && !barred[to] && (before[to].empty() || before[to].back() != s)) before[to].push_back(s);
     std::vector<Word> todo;
     std::vector<char> queued(all.n_states);
     for (Word s = 0; s < all.n_states; ++s) {
@@ -61,18 +73,22 @@ TerminalAutomaton every_match(const AllTerminals& all) {
 }
 
 TerminalAutomaton winners_only(const AllTerminals& all) {
-    std::vector<Word> everything(all.rank.size());
-    for (Word t = 0; t < static_cast<Word>(everything.size()); ++t) everything[t] = t;
+    TerminalContext everything;
+    for (Word t = 0; t < static_cast<Word>(all.rank.size()); ++t) everything.terminals.push_back(t);
     return for_contexts(all, {everything});
 }
 
-TerminalAutomaton for_contexts(const AllTerminals& all, const std::vector<std::vector<Word>>& contexts) {
+TerminalAutomaton for_contexts(const AllTerminals& all, const std::vector<TerminalContext>& contexts) {
     const ByteClasses bytes;
     const ByteClasses classes = bytes.merged(all.next);
     const std::vector<Word> next = bytes.narrowed(all.next, classes);
     const auto n_classes = static_cast<std::size_t>(classes.size());
-    const auto reach = reachable_terminals(all, next);
-    const std::size_t words = (all.rank.size() + 63) / 64;
+    const auto reach = reachable_terminals(all, next, std::vector<char>(all.n_states));
+    const std::vector<char> ignored = states_of_ignored(all);
+    const bool any_flush = std::any_of(contexts.begin(), contexts.end(), [](const auto& context) { return context.flush; });
+    const auto reach_flush = any_flush ? reachable_terminals(all, next, ignored) : decltype(reach){};
+    const std::size_t words = words_of_set(all), last = words - 1;
+    const std::uint64_t flush = 1ULL << (all.rank.size() & 63);
 
     // The product of states and allowed sets. A start is a state of its own, into which no arc leads.
     SequenceInterner masks;  // of 64-bit words, as pairs of 32
@@ -93,7 +109,8 @@ TerminalAutomaton for_contexts(const AllTerminals& all, const std::vector<std::v
     std::vector<Word> start_of_context;
     for (const auto& context : contexts) {
         std::fill(mask.begin(), mask.end(), 0);
-        for (Word t : context) mask[t >> 6] |= 1ULL << (t & 63);
+        for (Word t : context.terminals) mask[t >> 6] |= 1ULL << (t & 63);
+        if (context.flush) mask[last] |= flush;
         start_of_context.push_back(number(0, mask_id()));
     }
     const std::size_t n_starts = states.size();
@@ -117,9 +134,12 @@ TerminalAutomaton for_contexts(const AllTerminals& all, const std::vector<std::v
             Word target = narrowed.find(m, to);
             if (target == -1) {
                 std::memcpy(mask.data(), masks[m].data(), words * 8);
+                const std::uint64_t is_flush = mask[last] & flush;
+                const auto& reachable = is_flush ? reach_flush[to] : reach[to];
                 std::uint64_t any = 0;
-                for (std::size_t w = 0; w < words; ++w) any |= mask[w] &= reach[to][w];
-                target = any ? number(to, mask_id()) : -2;
+                for (std::size_t w = 0; w < words; ++w) any |= mask[w] &= reachable[w];
+                mask[last] |= is_flush;
+                target = any && !(is_flush && ignored[to]) ? number(to, mask_id()) : -2;
                 narrowed.insert(m, to, target);
             }
             if (target >= 0) g.arcs.push_back({static_cast<Word>(c), 0, target});

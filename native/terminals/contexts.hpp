@@ -7,6 +7,8 @@
 //
 // Example: over the terminals NAME and `if`, the text `if` accepts `if` in a context with both, and NAME in one without `if`.
 //
+// A flush context has no lexeme that begins with what an ignored terminal matches: states where one matches are left out of it.
+//
 // Cost: product states x byte classes, then one minimization. Threads: pure functions.
 #pragma once
 
@@ -43,11 +45,18 @@ struct TerminalAutomaton {
     }
 };
 
+struct TerminalContext {
+    std::vector<Word> terminals;  // that may match, sorted
+    bool flush = false;
+
+    auto operator<=>(const TerminalContext&) const = default;
+};
+
 // One context with every terminal. Where several match, the one of smallest rank wins.
 TerminalAutomaton winners_only(const AllTerminals& all);
 // One context with every terminal. Where several match, each is accepted.
 TerminalAutomaton every_match(const AllTerminals& all);
-// `contexts`: sorted sets of terminals. Equivalent starts are one.
-TerminalAutomaton for_contexts(const AllTerminals& all, const std::vector<std::vector<Word>>& contexts);
+// Equivalent starts are one.
+TerminalAutomaton for_contexts(const AllTerminals& all, const std::vector<TerminalContext>& contexts);
 
 }  // namespace psc

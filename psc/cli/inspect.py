@@ -21,6 +21,7 @@ _LEXERS = {
     "basic": "basic: the longest lexeme of any terminal",
     "flush": "flush: the longest lexeme of any terminal, and nothing ignored before the first",
     "modal": "modal: the longest lexeme of any terminal, and in some places only of those that the parser can take",
+    "flush-modal": "flush-modal: as modal, and no lexeme begins with what is ignored before the first",
     "contextual": "contextual: the longest lexeme of a terminal that the parser can take",
     "any": "any: a lexeme may end wherever it matches",
 }

@@ -130,9 +130,9 @@ class Grammar:
             dialect: what the text is in: "lark" or "llguidance"; None: the dialect, if there are named grammars, the text has
                 anything that only the dialect has, or Lark cannot read it.
             start: the rule that a whole text must match.
-            lexer: "contextual", Lark's default with LALR, tries the terminals that the parser can take; "basic" tries all; "flush"
-                does, but ignores nothing before the first one; "modal" tries some only where the parser can take them, see
-                docs/language.md.
+            lexer: "contextual", Lark's default with LALR, tries the terminals that the parser can take; "basic" tries all; "modal"
+                tries some only where the parser can take them; "flush" and "flush-modal" are "basic" and "modal" for texts that do
+                not begin with what is ignored, see docs/language.md.
             keep_all_actions: take any context-free grammar, where Lark would refuse it or let a shift win over a reduction.
             refuse_conflicts: raise where a shift wins over a reduction, as ``Lark(strict=True)`` does, rather than warn when the
                 grammar is compiled.

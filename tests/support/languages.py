@@ -15,7 +15,17 @@ import numpy as np
 from grammar_tables import compile_ahead, compile_with_leads
 from hypothesis import assume
 from not_closed import compile_not_closed
-from oracle import CfgOracle, ContextualKeepAllOracle, ContextualOracle, FlushOracle, KeepAllOracle, ModalOracle, Oracle, Undecided
+from oracle import (
+    CfgOracle,
+    ContextualKeepAllOracle,
+    ContextualOracle,
+    FlushModalOracle,
+    FlushOracle,
+    KeepAllOracle,
+    ModalOracle,
+    Oracle,
+    Undecided,
+)
 from vocabularies import tokenizer
 
 import psc
@@ -83,6 +93,7 @@ LANGUAGES = {
     "flush": lark_language(FlushOracle, lexer="flush"),
     "contextual": lark_language(ContextualOracle, lexer="contextual"),
     "modal": lark_language(ModalOracle, lexer="modal"),
+    "flush-modal": lark_language(FlushModalOracle, lexer="flush-modal"),
     "keep all": lark_language(KeepAllOracle, lexer="basic", keep_all_actions=True),
     "contextual, keep all": lark_language(contextual_keep_all, lexer="contextual", keep_all_actions=True),
 }

@@ -20,6 +20,7 @@ TEXTS = {
     "flush": strategies.grammars(),
     "contextual": strategies.contextual_grammars(),
     "modal": strategies.contextual_grammars(),
+    "flush-modal": strategies.contextual_grammars(),
     "keep all": ambiguous(False),
 }
 """Random grammars of a language."""
@@ -29,6 +30,7 @@ FANCY_TEXTS = {
     "flush": strategies.grammars(True),
     "contextual": strategies.contextual_grammars(True),
     "modal": strategies.contextual_grammars(True),
+    "flush-modal": strategies.contextual_grammars(True),
     "keep all": ambiguous(True),
 }
 """The same, with lookaround and laziness."""
@@ -44,6 +46,7 @@ KINDS: dict[str, tuple[st.SearchStrategy[str], Callable[[str], psc.Grammar]]] = 
     "flush": (strategies.grammars(), lark(lexer="flush")),
     "contextual": (strategies.contextual_grammars(), lark(lexer="contextual")),
     "modal": (strategies.contextual_grammars(), lark(lexer="modal")),
+    "flush-modal": (strategies.contextual_grammars(), lark(lexer="flush-modal")),
     "keep all": (strategies.ambiguous_grammars(), lark(lexer="basic", keep_all_actions=True)),
     "contextual, keep all": (strategies.ambiguous_grammars(), lark(lexer="contextual", keep_all_actions=True)),
 }

@@ -45,7 +45,7 @@ def contexts(grammar: Cfg, lr: LrTables) -> list[frozenset[int]]:
 
 def lark_differences(grammar: Cfg, automaton: TerminalAutomaton, lr: LrTables) -> tuple[str, ...]:
     """One warning for each kind of difference, naming terminals; empty where Lark's lexer and ours agree."""
-    if grammar.lexer in ("flush", "modal"):  # which Lark does not have
+    if grammar.lexer in ("flush", "modal", "flush-modal"):  # which Lark does not have
         return ()
     order = _LarkOrder(grammar)
     together = contexts(grammar, lr)

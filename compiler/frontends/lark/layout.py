@@ -2,15 +2,15 @@ r"""Bounded layout: a grammar whose ignored terminals are blanks and comments, w
 
 Blanks and comments without end are inside every programming language, and a small model writes them. The idea is maximal munch: a
 terminal that no rule uses is refused by every parser state. So a comment that is not ignored is refused from where it can be
-nothing else, and of a run of blanks that is longer than n, a terminal `[ \t\n]{n+1,}`, which precedes the ignored one, is the
-longest lexeme.
+nothing else, and a run of blanks that is longer than n is a terminal `[ \t\n]{n+1,}`, beside the ignored `[ \t\n]{1,n}`.
 
     class A { int x = 4 / 2; }     stays
     class A { int x = 4 // 2       is refused at the second slash
     class A {\n\n\n…               is refused at the blank after the n-th
 
-Exactly the grammar's texts are left in which no comment stands and no lexeme of blanks is longer than n. Only for the
-lexers that have every terminal at every place: `basic`, and `flush`, with which no text begins with blanks.
+Exactly the grammar's texts are left in which no comment stands and no lexeme of blanks is longer than n. Only for lexers that have
+these terminals wherever blanks are ignored: `basic`, and `modal`, whose modes they do not win; and with either, `flush` and
+`flush-modal`, no text begins with blanks.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import Final
 
-from psc.compiler.cfg.grammar import Cfg, Terminal
+from psc.compiler.cfg.grammar import Cfg
 from psc.compiler.frontends.front_end import NO_SETTINGS, Settings
 from psc.errors import GrammarError
 from psc.support.cached_property import cached_property
@@ -72,21 +72,30 @@ def bounded_layout(grammar: Cfg, settings: LayoutSettings) -> Cfg:
     """The grammar with bounded layout.
 
     Raises:
-        GrammarError: the lexer is neither basic nor flush, an ignored terminal stands in a rule, or none is a run of single
-            characters.
+        GrammarError: the lexer is contextual, or what is refused would be a mode of a modal one; an ignored terminal stands in a
+            rule, or none is a run of single characters.
     """
     ignored = {i for i, t in enumerate(grammar.terminals) if t.ignored}
     blanks = [t for t in grammar.terminals if t.ignored and _ONE_OF_MANY.fullmatch(t.pattern)]
-    if grammar.lexer not in ("basic", "flush"):
-        raise _cannot(grammar, f"its lexer is {grammar.lexer!r}, not 'basic' or 'flush'")
+    if grammar.lexer == "contextual":
+        raise _cannot(grammar, "its lexer is 'contextual', which looks for what the parser can take alone; take 'basic'")
     if any(not ignored.isdisjoint(p.rhs) for p in grammar.productions):
         raise _cannot(grammar, "a rule uses what is ignored")
     if not blanks:
         raise _cannot(grammar, r"it ignores no run of blanks, such as /[ \t\n]+/")
-    terminals = [replace(t, ignored=t in blanks) for t in grammar.terminals]
-    for name in [t.name for t in blanks]:
-        of = next(t for t in terminals if t.name == name)
-        _insert_before(terminals, of, f"LONG_{name}", f"{of.pattern[:-1]}{{{settings.max_blanks + 1},}}")
+    if "modal" in grammar.lexer and min((t for t in grammar.terminals if t.ignored), key=lambda t: t.rank) not in blanks:
+        raise _cannot(grammar, "what it ignores besides blanks wins over them, and would be a mode; give blanks a priority")
+    terminals = [
+        replace(t, pattern=f"{t.pattern[:-1]}{{1,{settings.max_blanks}}}", expression=None)
+        if t in blanks
+        else replace(t, ignored=False)
+        for t in grammar.terminals
+    ]
+    for t in blanks:
+        last = len(terminals)
+        pattern = f"{t.pattern[:-1]}{{{settings.max_blanks + 1},}}"
+        long = replace(t, name=f"LONG_{t.name}", pattern=pattern, rank=last, lark_order=last, ignored=False, expression=None)
+        terminals.append(long)
     n, shift = len(grammar.terminals), len(terminals) - len(grammar.terminals)
     moved = [p.lhs if p.lhs < n else p.lhs + shift for p in grammar.productions]
     productions = tuple(
@@ -94,17 +103,6 @@ def bounded_layout(grammar: Cfg, settings: LayoutSettings) -> Cfg:
         for p, lhs in zip(grammar.productions, moved, strict=True)
     )
     return replace(grammar, terminals=tuple(terminals), productions=productions, settings=settings.text)
-
-
-def _insert_before(terminals: list[Terminal], of: Terminal, name: str, pattern: str) -> None:
-    """Appends a terminal that wins over `of` where both match a lexeme."""
-    for i, t in enumerate(terminals):
-        terminals[i] = replace(
-            t,
-            rank=t.rank + (t.rank >= of.rank),
-            lark_order=t.lark_order + (t.lark_order >= of.lark_order),
-        )
-    terminals.append(replace(of, name=name, pattern=pattern, ignored=False, expression=None))
 
 
 def _cannot(grammar: Cfg, why: str) -> GrammarError:

@@ -57,7 +57,8 @@ def load_lark(
         source_name: its `FileOrigin`, so that relative imports are found, or a label for messages.
         start: the rule that a whole text must match.
         lexer: "contextual", Lark's default with LALR, tries the terminals that the parser can take at a place; "basic" tries all;
-            "flush" does, but ignores nothing before the first one; "modal" tries some only where the parser can take them.
+            "modal" tries some only where the parser can take them; "flush" and "flush-modal" are "basic" and "modal" for texts that
+            do not begin with what is ignored.
         keep_all_actions: keep every LR action, so that any context-free grammar is taken, instead of resolving conflicts as Lark
             does. The productions are then brought into the form of :func:`~psc.compiler.cfg.normal_form.normal_form`.
 

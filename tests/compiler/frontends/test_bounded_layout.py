@@ -104,7 +104,13 @@ TEXTS = {
     "sqlite": "SELECT a / 2 FROM t WHERE b = '-- no';",
     "graphql": '{ user(id: "# no") { name friends } }',
     "go": 'package a; func f() { x := 4 / 2; s := "// no"; return }',
+    "javascript": "let x = 4 / 2, s = '// no'; f(x, /[/*]/)",
+    "typescript": "let x: number = 4 / 2, s = '// no'; f<T>(x, /[/*]/)",
+    "jsx": "let x = 4 / 2, s = '// no', e = <a b='/* no'><c d /></a>",
+    "tsx": "let x: number = 4 / 2, s = '// no', e = <a b='/* no'><c d /></a>",
 }
+LINES_APART = ("go", "javascript", "typescript", "jsx", "tsx")
+"""Of these, what is from a line end on is a lexeme of its own."""
 COMMENTS = {"graphql": "# c\n"}
 
 
@@ -157,9 +163,9 @@ def test_a_text_begins_with_its_first_word(name: str) -> None:
 
 
 def is_short(name: str, run: bytes) -> bool:
-    """Whether blanks between two words are few enough. Of Go those from the first line end on are a lexeme of their own."""
+    """Whether blanks between two words are few enough."""
     line = run.partition(b"\n")[0]
-    parts = [line, run[len(line) :]] if name == "go" else [run]
+    parts = [line, run[len(line) :]] if name in LINES_APART else [run]
     return all(len(part) <= BOUNDED for part in parts)
 
 
@@ -260,6 +266,7 @@ def test_names_and_settings() -> None:
         ('start: "a"+\n%ignore / +/', "contextual", "its lexer"),
         ('start: "a"+\n%ignore /[ ]|b/', "basic", "no run of blanks"),
         ('start: "a"+', "basic", "no run of blanks"),
+        ('start: "a"+\nC.2: "//"\nB: /[ ]+/\n%ignore B\n%ignore C', "modal", "would be a mode"),
     ],
 )
 def test_what_cannot_be_bounded(grammar: str, lexer: str, said: str) -> None:

@@ -14,7 +14,7 @@ byte.
     masks.py         Oracle: a Lark grammar, LALR(1), all terminals allowed everywhere (`basic`)
     contextual.py    ContextualOracle: the same, each lexeme lexed with what the parser can take there (`contextual`)
     modal.py         ModalOracle: the same, some terminals only where the parser can take them, and alone there (`modal`)
-    flush.py         FlushOracle: `basic`, but nothing is ignored before the first terminal (`flush`)
+    flush.py         FlushOracle, FlushModalOracle: `basic` and `modal`; no text begins with what is ignored
     keep_all.py      KeepAllOracle: `basic`, but every derivation counts, not only the one that Lark's tables prefer
     contextual_keep_all.py  ContextualKeepAllOracle: `contextual`, every derivation counting, each with contexts of its own
     context_free.py  CfgOracle: EBNF, or any productions over regexes; the plain context-free language (`any`)
@@ -29,7 +29,7 @@ from .automaton import Unsupported
 from .context_free import CfgOracle
 from .contextual import ContextualOracle
 from .contextual_keep_all import ContextualKeepAllOracle
-from .flush import FlushOracle
+from .flush import FlushModalOracle, FlushOracle
 from .keep_all import KeepAllOracle
 from .lexing import LexError
 from .masks import Oracle, Undecided
@@ -39,6 +39,7 @@ __all__ = [
     "CfgOracle",
     "ContextualKeepAllOracle",
     "ContextualOracle",
+    "FlushModalOracle",
     "FlushOracle",
     "KeepAllOracle",
     "LexError",

@@ -37,10 +37,11 @@ def preference(terminal: Any) -> tuple[int, bool, int, int, str]:
 class LexerAutomaton:
     """D. States are ints; `winner` names the terminal of an accepting state."""
 
-    def __init__(self, terminals: Collection[Any]) -> None:
+    def __init__(self, terminals: Collection[Any], barred: Collection[Any] = ()) -> None:
+        """No lexeme begins with what one of the `barred` terminals matches."""
         ordered = sorted(terminals, key=preference)
         names = [t.name for t in ordered]
-        parts = [RegexAutomaton(t.pattern.to_regexp()) for t in ordered]
+        parts = [RegexAutomaton(t.pattern.to_regexp()) for t in (*ordered, *barred)]
         classes = _byte_classes(parts)
 
         # The product: which terminals are still possible, and where each of them is.
@@ -52,13 +53,13 @@ class LexerAutomaton:
             here: dict[int, int] = {}
             for byte in classes:
                 target = tuple((i, after) for i, s in state if (after := parts[i].next(s, byte)) is not None)
-                if target:
+                if target and not any(i >= len(names) and parts[i].accepts(s) for i, s in target):
                     if target not in index:
                         index[target] = len(states)
                         states.append(target)
                     here[byte] = index[target]
             arrows.append(here)
-        winners = [next((names[i] for i, s in state if parts[i].accepts(s)), None) for state in states]
+        winners = [next((names[i] for i, s in state if i < len(names) and parts[i].accepts(s)), None) for state in states]
 
         arrows = _without_dead_ends(arrows, winners)
         block = _equivalence(arrows, winners)
