@@ -12,7 +12,7 @@ from pathlib import Path
 
 from psc.compiler.cfg.grammar import LarkLexer
 from psc.compiler.frontends.registry import suffixes
-from psc.compiler.grammars.bounded_lines import names_with_lines, with_bounded_lines
+from psc.compiler.grammars.bounded_lines import BOUNDED_LINES, BoundedLines
 from psc.errors import GrammarError
 
 _FOLDER = Path(__file__).parent
@@ -64,25 +64,19 @@ def bundled_bounds_layout(name: str) -> bool:
 def why_unbounded(name: str) -> str:
     """Why a bundled grammar has no bounded layout; empty where it has.
 
-    That has a grammar which ignores blanks and comments alone, and has no layout in its rules but line ends that `bounded_lines`
-    defines again.
+    That has a grammar which ignores blanks and comments alone, and has no layout in its rules but what `bounded_lines` defines
+    again.
     """
     if bundled_path(name).suffix != ".lark":
         return "a grammar in EBNF has its layout in its rules"
     if name == "c":
         return "its blanks hold the preprocessor's directives"
-    return "its lines are written out by its rules" if name == "python" else ""
+    return ""
 
 
-def with_lines_bounded(text: str, most: int) -> str:
-    """A text in Lark's language; of a bundled grammar whose rules have line ends, with these bounded (`bounded_lines`).
-
-    Args:
-        text: of any grammar.
-        most: how many blanks and line ends there may be from a line end on.
-    """
-    name = next((name for name in names_with_lines() if text == bundled_text(name)), None)
-    return text if name is None else with_bounded_lines(name, text, most)
+def bounded_lines_of(text: str) -> BoundedLines:
+    """What a text in Lark's language is read with for bounded layout: nothing, but of bundled grammars with lines in rules."""
+    return next((lines for name, lines in BOUNDED_LINES.items() if text == bundled_text(name)), BoundedLines(""))
 
 
 def bundled_text(name: str) -> str:

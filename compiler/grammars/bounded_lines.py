@@ -1,64 +1,82 @@
-r"""Bundled grammars whose rules have line ends, as they are read with bounded layout: with other definitions behind their own.
+r"""Bundled grammars that have layout in their rules, as they are read with bounded layout: with definitions behind their own.
 
 What is ignored is `psc.compiler.frontends.lark.layout`'s to bound. A line end that is a terminal of the rules, or a part of one, is
-defined here again: blanks alone up to a line end, and blanks and line ends alone from it on, so many at most of each. Whatever
-else is ignored here is refused then, as comments are.
+defined here again: blanks alone up to a line end, and blanks and line ends alone from it on, at most n of each. Whatever else is
+ignored here is refused then, as comments are, but what is kept.
 
-    _NL: (/\n/ | COMMENT_WITH_LINE_END) (…)*      becomes      _NL: /\n[ \t\r\n]{0,59}/
+    _NL: (/\n/ | COMMENT_WITH_LINE_END) (…)*      becomes      _NL: /\n[ \t\r\n]{0,n-1}/
 
-A text begins with its first word: in Go by another start, in JavaScript since LEADING is ignored. Of longer runs a lexeme is
-taken that is ignored here; of JavaScript that is `layout`'s for LEADING.
+A text begins with its first word: in Go and Python by another start, in JavaScript since LEADING is ignored.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Final
+
+
+@dataclass(frozen=True)
+class BoundedLines:
+    """What a grammar is read with."""
+
+    definitions: str
+    """In Lark's language; n is the limit, in braces."""
+    kept: frozenset[str] = frozenset()
+    """Names of ignored terminals that are bounded already."""
+
+    def behind(self, text: str, most: int) -> str:
+        """A grammar's text with the definitions behind it, for so many blanks at most."""
+        return text + re.sub(r"(?<=[{,])n([+-]\d)?(?=[,}])", lambda found: str(most + int(found[1] or 0)), self.definitions)
+
 
 _GO: Final = r"""
 %override start: _preamble _terminator? | _declarations _terminator?
-%override _NL: /\n[ \t\r\n]{0,REST}/
+%override _NL: /\n[ \t\r\n]{0,n-1}/
 %ignore COMMENT_WITH_LINE_END
-%ignore /\n[ \t\r\n]{MOST,}/
+%ignore /\n[ \t\r\n]{n,}/
 """
+# LEADING wins nothing; that it is ignored has no text begin with it. Longer runs are what `layout` makes of it.
 _JAVASCRIPT: Final = r"""
 %override start: text
 %override BLANKS.1: /[ \t]+/
 %override NL: LINES
-%override LINES: /[ \t]{0,MOST}[\n\r][ \t\n\r]{0,REST}/
+%override LINES: /[ \t]{0,n}[\n\r][ \t\n\r]{0,n-1}/
 COMMENT: LINES? /\/[\/*]/
 %ignore COMMENT
 LEADING.-1: /[ \t\n\r]+/
 %ignore LEADING
 """
 _ELEMENTS: Final = r"""
-%override TAG_BLANKS: /[ \t]{1,MOST}/ | LINES
+%override TAG_BLANKS: /[ \t]{1,n}/ | LINES
 %override JSX_TEXT.3: TAG_BLANKS? (/[^{}<> \t\n\r]+/ TAG_BLANKS?)+ | TAG_BLANKS
 """
 _TYPED_ELEMENTS: Final = r"""
 %override JSX_EXTENDS.4: TAG_BLANKS /extends[ \t\n\r]/
 """
-_DEFINITIONS: Final[Mapping[str, str]] = {
-    "go": _GO,
-    "javascript": _JAVASCRIPT,
-    "jsx": _JAVASCRIPT + _ELEMENTS,
-    "tsx": _JAVASCRIPT + _ELEMENTS + _TYPED_ELEMENTS,
-    "typescript": _JAVASCRIPT,
+# The parser counts empty lines: a lexeme of several would have n states for each column that the next line may have. A line of more
+# blanks than n is LONG_REST, which the lexer has in each mode, since no rule has it.
+_PYTHON: Final = r"""
+%override start: | block_0 | block_0 REST | last_0
+%override line_break: NEWLINE BLANK~0..8
+%override line_end: NEWLINE~1..9
+%override NEWLINE: /\r\n?|\n/
+%override BLANK.3: /[ \t]{0,n}(\r\n?|\n)/
+%override REST.2: /[ \t]{1,n}/
+LONG_REST.2: /[ \t]{n+1,}/
+%ignore LONG_REST
+%override BLANKS.1: /([ \t]|\\(\r\n?|\n)){1,n}/
+LONG_BLANKS: /([ \t]|\\(\r\n?|\n)){n+1,}/
+%ignore LONG_BLANKS
+"""
+
+BOUNDED_LINES: Final[Mapping[str, BoundedLines]] = {
+    "go": BoundedLines(_GO),
+    "javascript": BoundedLines(_JAVASCRIPT),
+    "jsx": BoundedLines(_JAVASCRIPT + _ELEMENTS),
+    "python": BoundedLines(_PYTHON, frozenset({"BLANKS"})),
+    "tsx": BoundedLines(_JAVASCRIPT + _ELEMENTS + _TYPED_ELEMENTS),
+    "typescript": BoundedLines(_JAVASCRIPT),
 }
-"""By grammar; MOST is the limit, and REST one less."""
-
-
-def names_with_lines() -> frozenset[str]:
-    """The bundled grammars that are read so."""
-    return frozenset(_DEFINITIONS)
-
-
-def with_bounded_lines(name: str, text: str, most: int) -> str:
-    """A bundled grammar's text with line ends bounded.
-
-    Args:
-        name: of a grammar, see `names_with_lines`.
-        text: of the grammar.
-        most: how many blanks there may be up to a line end, and how many blanks and line ends from it on.
-    """
-    return text + _DEFINITIONS[name].replace("MOST", str(most)).replace("REST", str(most - 1))
+"""By the name of the grammar."""

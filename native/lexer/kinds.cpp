@@ -21,13 +21,25 @@ std::vector<bool> winners_over_ignored(const AllTerminals& terminals) {
     return wins;
 }
 
+// Per terminal whether it stands in no rule, and is not ignored.
+std::vector<bool> never_taken(const LrTables& lr, const AllTerminals& terminals) {
+    std::vector<bool> never;
+    for (bool ignored : terminals.ignored) never.push_back(!ignored);
+    for (Word s = 0; s < lr.n_lr_states; ++s)
+        for (Word t = 0; t + 1 < lr.n_terminals; ++t)
+            if (never[t] && !lr.cell(LrState{s}, {t}).empty()) never[t] = false;
+    return never;
+}
+
 // The terminals that are lexed where the parser can take `can_take`.
-std::vector<Word> allowed_terminals(const AllTerminals& terminals, const std::vector<bool>& modal, std::vector<Word> can_take) {
-    if (std::any_of(can_take.begin(), can_take.end(), [&](Word t) { return modal[t]; })) return can_take;
-    can_take.clear();
-    for (Word t = 0; t < static_cast<Word>(terminals.rank.size()); ++t)
-        if (!modal[t]) can_take.push_back(t);
-    return can_take;
+std::vector<Word> allowed_terminals(const std::vector<bool>& modal, const std::vector<bool>& never,
+                                    const std::vector<Word>& can_take) {
+    const bool in_mode = std::any_of(can_take.begin(), can_take.end(), [&](Word t) { return modal[t]; });
+    std::vector<Word> allowed = in_mode ? can_take : std::vector<Word>{};
+    for (Word t = 0; t < static_cast<Word>(modal.size()); ++t)
+        if (in_mode ? modal[t] && never[t] : !modal[t]) allowed.push_back(t);
+    std::sort(allowed.begin(), allowed.end());
+    return allowed;
 }
 
 }  // namespace
@@ -40,7 +52,9 @@ std::unique_ptr<Lexer> make_lexer(const LrTables& lr, const AllTerminals& termin
     std::map<TerminalContext, LexerContext> numbers;
     std::vector<TerminalContext> sets;
     contexts.of_top.assign(lr.n_lr_states, {});
+    const bool is_modal = kind == LexerKind::modal || kind == LexerKind::flush_modal;
     const auto modal = winners_over_ignored(terminals);
+    const auto never = is_modal ? never_taken(lr, terminals) : std::vector<bool>{};
     const bool is_flush = kind == LexerKind::flush || kind == LexerKind::flush_modal;
     for (LrState state : resting_states(lr)) {
         TerminalContext context;
@@ -48,8 +62,7 @@ std::unique_ptr<Lexer> make_lexer(const LrTables& lr, const AllTerminals& termin
         for (Word t = 0; t + 1 < lr.n_terminals; ++t)
             if (kind == LexerKind::flush || (terminals.ignored[t] && kind == LexerKind::contextual) || !lr.cell(state, {t}).empty())
                 allowed.push_back(t);
-        if (kind == LexerKind::modal || kind == LexerKind::flush_modal)
-            allowed = allowed_terminals(terminals, modal, std::move(allowed));
+        if (is_modal) allowed = allowed_terminals(modal, never, allowed);
         if (is_flush && state == LrState{0}) {
             context.flush = true;
             std::erase_if(allowed, [&](Word t) { return terminals.ignored[t]; });

@@ -16,7 +16,7 @@ enum class LexerKind {
     flush,       // basic, but a text does not begin with what is ignored
     contextual,  // maximal munch over the terminals that the LR state at the start of the lexeme can take, and the ignored ones
     // Terminals that win over every ignored terminal are lexed only where the parser can take one, and there only terminals that it
-    // can take. Elsewhere maximal munch over all the others.
+    // can take, and those of them that no rule has. Elsewhere maximal munch over all the others.
     modal,
     flush_modal,  // modal, but a text does not begin with what is ignored
     any,          // a lexeme ends wherever it matches

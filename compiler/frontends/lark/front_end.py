@@ -10,7 +10,7 @@ from psc.compiler.expressions.tokens import TokenNames
 from psc.compiler.frontends.front_end import GrammarOptions, RefusedTextError
 from psc.compiler.frontends.lark import loader
 from psc.compiler.frontends.lark.layout import LayoutSettings, bounded_layout
-from psc.compiler.grammars import with_lines_bounded
+from psc.compiler.grammars import bounded_lines_of
 from psc.errors import GrammarError, ResourceLimitError
 
 
@@ -20,16 +20,12 @@ def parse(text: str, options: GrammarOptions, origin: str, names: TokenNames | N
     Raises:
         GrammarError: the text is malformed; a `RefusedTextError` where llguidance's dialect has the same options.
     """
-    layout = options.settings if isinstance(options.settings, LayoutSettings) else None
     try:
-        grammar = loader.load_lark(
-            text if layout is None else with_lines_bounded(text, layout.max_blanks),
-            source_name=origin,
-            start=options.start,
-            lexer=options.lexer,
-            keep_all_actions=options.keep_all_actions,
-        )
-        return grammar if layout is None else replace(bounded_layout(grammar, layout), source=text)
+        if not isinstance(options.settings, LayoutSettings):
+            return _load(text, options, origin)
+        lines = bounded_lines_of(text)
+        grammar = _load(lines.behind(text, options.settings.max_blanks), options, origin)
+        return replace(bounded_layout(grammar, options.settings, lines.kept), source=text)
     except ResourceLimitError:
         raise
     except GrammarError as e:
@@ -38,6 +34,12 @@ def parse(text: str, options: GrammarOptions, origin: str, names: TokenNames | N
         instead = _as_dialect(text, options.start, origin, names)
         hint = "llguidance's dialect of Lark can read it: begin it with %llguidance {}"
         raise RefusedTextError(e, "llguidance", instead, hint) from e
+
+
+def _load(text: str, options: GrammarOptions, origin: str) -> Cfg:
+    return loader.load_lark(
+        text, source_name=origin, start=options.start, lexer=options.lexer, keep_all_actions=options.keep_all_actions
+    )
 
 
 def _as_dialect(text: str, start: str, origin: str, names: TokenNames | None) -> RuleSet | GrammarError:

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Set
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -68,27 +69,33 @@ def named(option: str) -> Settings:
     return NO_SETTINGS
 
 
-def bounded_layout(grammar: Cfg, settings: LayoutSettings) -> Cfg:
+def bounded_layout(grammar: Cfg, settings: LayoutSettings, kept: Set[str] = frozenset()) -> Cfg:
     """The grammar with bounded layout.
+
+    Args:
+        grammar: the whole language.
+        settings: how many blanks.
+        kept: names of what is ignored and stays so, since it is bounded already.
 
     Raises:
         GrammarError: the lexer is contextual, or what is refused would be a mode of a modal one; an ignored terminal stands in a
             rule, or none is a run of single characters.
     """
     ignored = {i for i, t in enumerate(grammar.terminals) if t.ignored}
-    blanks = [t for t in grammar.terminals if t.ignored and _ONE_OF_MANY.fullmatch(t.pattern)]
+    blanks = [t for t in grammar.terminals if t.ignored and t.name not in kept and _ONE_OF_MANY.fullmatch(t.pattern)]
+    stay = [*blanks, *(t for t in grammar.terminals if t.name in kept)]
     if grammar.lexer == "contextual":
         raise _cannot(grammar, "its lexer is 'contextual', which looks for what the parser can take alone; take 'basic'")
     if any(not ignored.isdisjoint(p.rhs) for p in grammar.productions):
         raise _cannot(grammar, "a rule uses what is ignored")
-    if not blanks:
+    if not stay:
         raise _cannot(grammar, r"it ignores no run of blanks, such as /[ \t\n]+/")
-    if "modal" in grammar.lexer and min((t for t in grammar.terminals if t.ignored), key=lambda t: t.rank) not in blanks:
+    if "modal" in grammar.lexer and not kept and min((t for t in grammar.terminals if t.ignored), key=lambda t: t.rank) not in stay:
         raise _cannot(grammar, "what it ignores besides blanks wins over them, and would be a mode; give blanks a priority")
     terminals = [
         replace(t, pattern=f"{t.pattern[:-1]}{{1,{settings.max_blanks}}}", expression=None)
         if t in blanks
-        else replace(t, ignored=False)
+        else replace(t, ignored=t in stay)
         for t in grammar.terminals
     ]
     for t in blanks:
