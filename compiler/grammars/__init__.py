@@ -64,14 +64,9 @@ def bundled_bounds_layout(name: str) -> bool:
 def why_unbounded(name: str) -> str:
     """Why a bundled grammar has no bounded layout; empty where it has.
 
-    That has a grammar which ignores blanks and comments alone, and has no layout in its rules but what `bounded_lines` defines
-    again.
+    It has, where it ignores blanks and comments alone, or `bounded_lines` defines its other layout again.
     """
-    if bundled_path(name).suffix != ".lark":
-        return "a grammar in EBNF has its layout in its rules"
-    if name == "c":
-        return "its blanks hold the preprocessor's directives"
-    return ""
+    return "" if bundled_path(name).suffix == ".lark" else "a grammar in EBNF has its layout in its rules"
 
 
 def bounded_lines_of(text: str) -> BoundedLines:

@@ -71,7 +71,23 @@ LONG_BLANKS: /([ \t]|\\(\r\n?|\n)){n+1,}/
 %ignore LONG_BLANKS
 """
 
+# Directives stay, less their comments, and are a lexeme of their own with the line end before them.
+_C: Final = r"""
+%override BLANK: /([\t\v\f\r ]|\\\n){1,n}/
+NEWLINES: /\n([\t\v\f\r \n]|\\\n){0,n-1}/
+%ignore NEWLINES
+LONG: /([\t\v\f\r ]|\\\n){n+1,}|\n([\t\v\f\r \n]|\\\n){n,}/
+%ignore LONG
+%override DIRECTIVE: "#" (BLANKS_OF_DIRECTIVE? /([^\t\v\f\r \n\\\/]|\\[^\t\v\f\r \n]|\/(?![*\/]))/)*
+BLANKS_OF_DIRECTIVE: /[\t\v\f\r ]{1,n}/ | /[\t\v\f\r ]{0,n}\\\n([\t\v\f\r ]|\\\n){0,n-1}/
+DIRECTIVE_LINE: /\n[\t\v\f\r \n]{0,n-1}/ DIRECTIVE
+%ignore DIRECTIVE_LINE
+COMMENTED: (DIRECTIVE | DIRECTIVE_LINE) BLANKS_OF_DIRECTIVE? /\/[*\/]/
+%ignore COMMENTED
+"""
+
 BOUNDED_LINES: Final[Mapping[str, BoundedLines]] = {
+    "c": BoundedLines(_C, frozenset({"BLANK", "NEWLINES", "DIRECTIVE_LINE"})),
     "go": BoundedLines(_GO),
     "javascript": BoundedLines(_JAVASCRIPT),
     "jsx": BoundedLines(_JAVASCRIPT + _ELEMENTS),

@@ -109,8 +109,9 @@ TEXTS = {
     "jsx": "let x = 4 / 2, s = '// no', e = <a b='/* no'><c d /></a>",
     "tsx": "let x: number = 4 / 2, s = '// no', e = <a b='/* no'><c d /></a>",
     "python": "f(x, 4 / 2, s('# no'), [a, b])",
+    "c": 'int main(void) { int x = 4 / 2; char *s = "// no"; return x; }',
 }
-LINES_APART = ("go", "javascript", "typescript", "jsx", "tsx")
+LINES_APART = ("c", "go", "javascript", "typescript", "jsx", "tsx")
 """Of these, what is from a line end on is a lexeme of its own."""
 COMMENTS = {"graphql": "# c\n", "python": "# c\n"}
 EMPTY_LINES = {"python": 8}
