@@ -22,8 +22,8 @@ from psc.support.readable import shortened
 Kind = Literal["json", "json_object", "regex", "choice", "ebnf", "lark", "grammar", "structural_tag"]
 """json: a schema's text. json_object: any object, whatever the text. regex: what the whole text matches. choice: a JSON list of
 texts. lark: Lark's language or llguidance's dialect of it. grammar: EBNF or Lark, see :func:`is_lark`. structural_tag: its JSON
-text, in either form. A grammar's text may also be the name of a bundled one, such as ``java`` or ``java?layout=any``,
-see `bundled_request`."""
+text, in either form. A grammar's text may also be the name of a bundled one, such as ``java`` or ``java?layout=any``, and so may
+one in a structural tag, see `bundled_request`."""
 
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 _LARK_RULE = re.compile(r"[ \t]*[?!]*\w+(?:\.[-+]?\d+)?[ \t]*:(?!:?=)")
@@ -55,7 +55,11 @@ def bundled_request(name: str, options: ServiceOptions) -> GrammarRequest:
     Raises:
         GrammarError: there is no such name or option.
     """
-    return find_grammar(with_bounded_layout(name) if options.bounded_layout else name).request()
+    return find_grammar(_served(name, options)).request()
+
+
+def _served(name: str, options: ServiceOptions) -> str:
+    return with_bounded_layout(name) if options.bounded_layout else name
 
 
 def is_lark(text: str) -> bool:
@@ -113,7 +117,10 @@ def _grammar(text: str, options: ServiceOptions) -> GrammarRequest:
 
 
 def _structural_tag(text: str, options: ServiceOptions) -> GrammarRequest:
-    return structural_tag_request(text, settings=options.tag_settings)
+    from psc.compiler.frontends.structural_tag.front_end import with_names
+
+    named = with_names(text, lambda name: _served(name, options))
+    return structural_tag_request(named, settings=options.tag_settings)
 
 
 _READERS: Final[dict[Kind, Callable[[str, ServiceOptions], GrammarRequest]]] = {

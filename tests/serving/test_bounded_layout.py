@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from pathlib import Path
 from typing import Any
@@ -44,6 +45,41 @@ def test_what_a_name_stands_for(name: str) -> None:
         for kind in ("grammar", "lark", "ebnf"):
             assert request_of(kind, name, read) == wanted  # type: ignore[arg-type]
         assert warm_request(name, read) == wanted
+
+
+def tag(*grammars: str) -> str:
+    """A structural tag of these one after the other, beside a schema in which nothing is a name."""
+    schema = {"type": "json_schema", "json_schema": {"enum": [{"type": "grammar", "grammar": "go"}, 1.50, "é"]}}
+    elements = [schema, *({"type": "grammar", "grammar": grammar} for grammar in grammars)]
+    return json.dumps({"type": "structural_tag", "format": {"type": "sequence", "elements": elements}})
+
+
+@pytest.mark.parametrize("grammar", ["java", "go", "python", "sql", "json", "java?layout=any", 'root ::= "java"', "java?x", "jaba"])
+def test_what_a_name_in_a_structural_tag_stands_for(grammar: str) -> None:
+    served = f"{grammar}?layout=bounded" if grammar in ("java", "go", "python", "sql") else grammar
+    for options, wanted in (({}, served), ({"bounded_layout": False}, grammar), ({"bounded": False}, grammar)):
+        read = ServiceOptions.of(options, {})
+        requests = [request_of("structural_tag", tag(name, "json"), read) for name in (grammar, wanted)]
+        assert requests[0].key() == requests[1].key()
+        assert json.loads(str(requests[0].text)) == json.loads(tag(wanted, "json"))
+
+
+def test_a_structural_tag_has_bounded_layout() -> None:
+    for named, options, commented in (
+        ("graphql", {}, False),
+        ("graphql?layout=any", {}, True),
+        ("graphql", {"bounded": False}, True),
+    ):
+        compiled = service(**options).compile("structural_tag", tag(named))
+        assert takes(compiled, '"é"{ a }') and takes(compiled, '"é"' + COMMENTED) == commented
+
+
+def test_a_tag_that_is_nested_deep() -> None:
+    nested = json.dumps({"type": "grammar", "grammar": "sql"})
+    for _ in range(900):
+        nested = f'{{"type": "sequence", "elements": [{nested}]}}'
+    request = request_of("structural_tag", f'{{"type": "structural_tag", "format": {nested}}}', ServiceOptions())
+    assert '"sql?layout=bounded"' in str(request.text)
 
 
 def test_the_whole_language_can_be_named() -> None:

@@ -12,6 +12,7 @@ Cost: some 10 ns a byte; nesting costs no stack.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -28,7 +29,7 @@ _MAX_CACHED = 8
 
 @dataclass(frozen=True, slots=True)
 class SchemaText:
-    """A schema as it is written."""
+    """A schema as it is written, or other text of JSON."""
 
     text: str
 
@@ -51,6 +52,36 @@ class Document:
             elif isinstance(value, list):
                 parts += value
         return parts
+
+    def grammars(self) -> list[str]:
+        """The texts of its formats that are grammars, or names of bundled ones."""
+        return [part["grammar"] for part in self.parts() if _is_grammar(part)]
+
+    def renamed(self, named: Callable[[str], str]) -> str:
+        """The text without white space, with other texts of these formats."""
+        pieces, todo = [], [self.value]
+        while todo:  # nested deeper than Python's stack, a document is read all the same
+            value = todo.pop()
+            if isinstance(value, SchemaText):
+                pieces.append(value.text)
+            elif isinstance(value, dict):
+                members = value | {"grammar": named(value["grammar"])} if _is_grammar(value) else value
+                pairs = [(SchemaText(f"{json.dumps(key)}:"), member) for key, member in members.items()]
+                todo += reversed(_joined("{", pairs, "}"))
+            elif isinstance(value, list):
+                todo += reversed(_joined("[", [(item,) for item in value], "]"))
+            else:
+                pieces.append(json.dumps(value))
+        return "".join(pieces)
+
+
+def _is_grammar(part: object) -> bool:
+    return isinstance(part, dict) and part.get("type") == "grammar" and isinstance(part.get("grammar"), str)
+
+
+def _joined(begin: str, members: list[tuple[Any, ...]], end: str) -> list[Any]:
+    between = [(SchemaText("," if i else ""), *member) for i, member in enumerate(members)]
+    return [SchemaText(begin), *(value for member in between for value in member), SchemaText(end)]
 
 
 @lru_cache(maxsize=_MAX_CACHED)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
@@ -11,12 +12,11 @@ from psc import _core
 from psc.compiler.expressions.expression import RuleSet
 from psc.compiler.expressions.joined_rules import JoinedRules
 from psc.compiler.frontends.front_end import UNNAMED, Imports
-from psc.compiler.frontends.lookup import find_grammar
+from psc.compiler.frontends.lookup import find_grammar, names_bundled
 from psc.compiler.frontends.structural_tag.document import read_document
 from psc.compiler.frontends.structural_tag.reader import read_format
 from psc.compiler.frontends.structural_tag.rules import rules_of
 from psc.compiler.frontends.structural_tag.tokens import DocumentTokens
-from psc.compiler.grammars import is_bundled
 from psc.errors import GrammarError, InvalidJSONError, InvalidStructuralTagError
 
 if TYPE_CHECKING:
@@ -72,15 +72,33 @@ def _named(origin: str) -> str:
 
 def find_imports(text: str) -> Imports:
     """The files of the bundled grammars that a document names."""
-    if _GRAMMAR not in text and "\\u" not in text:  # words may be spelled with escapes
+    if not _may_name(text):
         return ()
     try:
-        parts = read_document(text).parts()
+        bundled = {name for name in read_document(text).grammars() if names_bundled(name)}
+        return tuple(sorted({file for name in bundled for file in _files_of(name)}))
     except _REFUSALS:
         return ()  # the reader says what is wrong
-    named = [part.get("grammar") for part in parts if isinstance(part, dict) and part.get("type") == "grammar"]
-    bundled = {name for name in named if isinstance(name, str) and is_bundled(name)}
-    return tuple(sorted({file for name in bundled for file in _files_of(name)}))
+
+
+def with_names(text: str, named: Callable[[str], str]) -> str:
+    """A document in which bundled grammars go by other names; as it is where it names none.
+
+    Args:
+        text: the document.
+        named: the other name for a name; for any other text the text itself.
+    """
+    if not _may_name(text):
+        return text
+    try:
+        document = read_document(text)
+    except _REFUSALS:
+        return text
+    return text if all(named(grammar) == grammar for grammar in document.grammars()) else document.renamed(named)
+
+
+def _may_name(text: str) -> bool:
+    return _GRAMMAR in text or "\\u" in text  # words may be spelled with escapes
 
 
 @cache

@@ -29,7 +29,7 @@ from psc.compiler.expressions.markers import Marker
 from psc.compiler.expressions.tokens import token_set
 from psc.compiler.frontends.json_schema.front_end import rules_of as json_rules
 from psc.compiler.frontends.json_schema.settings import SchemaSettings
-from psc.compiler.frontends.lookup import find_grammar
+from psc.compiler.frontends.lookup import find_grammar, names_bundled
 from psc.compiler.frontends.request import GrammarRequest
 from psc.compiler.frontends.structural_tag import formats
 from psc.compiler.frontends.structural_tag.formats import Format, TagFormat, TokenFormat
@@ -38,7 +38,6 @@ from psc.compiler.frontends.structural_tag.parameter_styles import parameter_rul
 from psc.compiler.frontends.structural_tag.reader import SchemaInDocument, TagInDocument
 from psc.compiler.frontends.structural_tag.refusals import behind, made_behind, refuse, shortened, shown
 from psc.compiler.frontends.structural_tag.tokens import DocumentTokens
-from psc.compiler.grammars import is_bundled
 from psc.errors import GrammarError, ResourceLimitError
 
 _log = logging.getLogger("psc.compiler")
@@ -183,7 +182,7 @@ class _Writer:
         key = language, text
         if key not in self._parts:
             name = f"{path}.text"
-            if language == "ebnf" and is_bundled(text):
+            if language == "ebnf" and names_bundled(text):
                 self.parts[name] = bundled_part(text)
             else:
                 request = GrammarRequest.of(language, text, origin=f"{self._origin}: {path}")
