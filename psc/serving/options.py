@@ -103,10 +103,13 @@ def _address_or_none(value: object, origin: str) -> str | None:
     return str(value).strip()
 
 
-def _fallback(value: object, origin: str) -> str:
-    if value not in ("engine", "none"):
-        raise _fail(origin, "'engine' or 'none'", value)
-    return str(value)
+def _one_of(*names: str) -> Callable[[object, str], str]:
+    def read(value: object, origin: str) -> str:
+        if value not in names:
+            raise _fail(origin, " or ".join(map(repr, names)), value)
+        return str(value)
+
+    return read
 
 
 def _option(default: Any, read: Callable[[object, str], object]) -> Any:
@@ -123,7 +126,7 @@ class ServiceOptions:
     """URLs of registries, queried in turn. Without a store their artifacts are cached while the process runs."""
     warm: tuple[str, ...] = _option((), _texts)
     """Bundled grammars and files of grammars, schemas or structural tags that are compiled when the service starts."""
-    fallback: Literal["engine", "none"] = _option("none", _fallback)
+    fallback: Literal["engine", "none"] = _option("none", _one_of("engine", "none"))
     """The fate of a request that psc refuses: the engine's own backend takes it, or it fails."""
     cache_mb: int = _option(2048, _count)
     """What compiled grammars, and the masks that they have built, may take, in MB of 2^20 bytes, looked at once a second; those not
@@ -145,6 +148,8 @@ class ServiceOptions:
     step instead of a mask; 0 is no table."""
     forced_drafts: bool = _option(False, _flag)
     """Whether vLLM, where it speculates, verifies the tokens that a grammar forces instead of what its proposer found."""
+    reasoning: Literal["grammar", "engine"] = _option("grammar", _one_of("grammar", "engine"))
+    """Who looks, in vLLM, for the end of a model's reasoning: psc, as the first part of the grammar, or vLLM, beside it."""
     any_whitespace: bool = _option(True, _flag)
     """Whether JSON may have white space anywhere; else it has none, or that of `spaced`."""
     spaced: bool = _option(False, _flag)

@@ -171,7 +171,14 @@ class TestTheManagersLoop:
         if not installed.fills_drafts and (width or reasons not in ("never", "inside")):
             pytest.skip("vLLM's own loop fills these in this release")
         parser = reasons if reasons in ("deepseek_r1", "qwen3") else ""
-        manager = engine.manager(engine.config(drafts=width, enable_in_reasoning=reasons == "inside", reasoning_parser=parser))
+        manager = engine.manager(
+            engine.config(
+                drafts=width,
+                enable_in_reasoning=reasons == "inside",
+                reasoning_parser=parser,
+                additional={"reasoning": "engine"},
+            )
+        )
         if reasons in ("simple", "inside"):
             manager.reasoner_cls = Reasoner
         constraints: list[dict[str, Any]] = [

@@ -15,6 +15,7 @@ import pytest
 pytest.importorskip("vllm")
 import torch
 import vllm_engine as engine
+from vllm.reasoning import ReasoningParserManager
 
 from psc.adapters.vllm import register
 from psc.adapters.vllm.installation import _INSTALLED, uninstall
@@ -173,6 +174,15 @@ def test_what_a_reasoning_parser_does_is_sent_as_masks() -> None:
     assert isinstance(manager.grammar_bitmask({"r": request}, ["r"], {"r": ids("a")}), np.ndarray)
     request.structured_output_request.masked_reasoning_end_ids = (3,)
     assert isinstance(manager.grammar_bitmask({"r": request}, ["r"], {}), np.ndarray)
+
+
+def test_reasoning_of_a_grammar_is_sent_as_masks() -> None:
+    manager = a_manager(False)
+    manager.reasoner_cls = ReasoningParserManager.get_reasoning_parser("deepseek_r1")
+    request = engine.ready(manager, "r", engine.parameters(regex="[ab]+"))
+    assert isinstance(manager.grammar_bitmask({"r": request}, ["r"], {}), np.ndarray)
+    assert manager.accept_tokens(request, [THOUGHTS_END])
+    assert isinstance(manager.grammar_bitmask({"r": request}, ["r"], {}), RowIds)
 
 
 def test_a_request_that_reasons_is_left_alone() -> None:

@@ -69,7 +69,7 @@ def _propose(scheduler: Any, request: Any) -> None:
         return
     asked = request.structured_output_request
     grammar = asked.grammar
-    if not isinstance(grammar, PscGrammar) or grammar.terminated or grammar.failed:
+    if not isinstance(grammar, PscGrammar) or grammar.terminated or grammar.failed or grammar.reasons:
         return
     if not asked.reasoning_ended and not constrains_always(scheduler.structured_output_manager):
         return

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     import torch
     from numpy.typing import NDArray
 
+    from psc.adapters.vllm.reasoning import Reasoning
+
 _log = logging.getLogger("psc.adapters.vllm")
 FEW_WORDS: Final = 8
 """Of a mask row, in which a row that allows anything nearly always has a bit."""
@@ -44,6 +46,8 @@ class PscGrammar(StructuredOutputGrammar):  # type: ignore[misc]
     def __init__(
         self, compiled: CompiledGrammar, stop_token_ids: list[int] | None, counters: Counters, mask_steps: int | None = None
     ) -> None:
+        self.reasoning: Reasoning | None = None
+        """What comes before the text, where the grammar begins with the model's reasoning."""
         self.matcher: Final = GrammarMatcher(compiled, override_stop_tokens=stop_token_ids, max_steps=mask_steps)
         self.stop_token_ids: Final = frozenset(self.matcher.stop_token_ids)
         self.counters: Final = counters
@@ -54,8 +58,13 @@ class PscGrammar(StructuredOutputGrammar):  # type: ignore[misc]
         self._has_reported_empty_mask = False
         self._is_counted = True
 
+    @property
+    def reasons(self) -> bool:
+        """Whether the next token belongs to the reasoning, or ends it."""
+        return self.reasoning is not None and not self.reasoning.ended
+
     def make_first_mask(self) -> None:
-        """Makes the mask of the first step. Raises ResourceLimitError where it costs too much."""
+        """Makes the mask of the text's first step. Raises ResourceLimitError where it costs too much."""
         make_first_mask(self.matcher, self.counters, _log)
 
     def accept_tokens(self, request_id: str, tokens: list[int]) -> bool:
@@ -69,34 +78,46 @@ class PscGrammar(StructuredOutputGrammar):  # type: ignore[misc]
             return True
         if self.failed:
             return False
+        taken = 0
+        if self.reasoning is not None and not self.reasoning.ended:
+            taken = self.reasoning.take(tokens)
+            if not self.reasoning.ended:
+                return taken == len(tokens) or self._refuse(request_id, tokens[taken])
         try:
-            taken = self.matcher.accept_tokens(tokens)
+            taken += self.matcher.accept_tokens(tokens[taken:] if taken else tokens)
         except Exception as e:
             self.fail(e)
             return False
         if taken and tokens[taken - 1] in self.stop_token_ids:
             self.terminated = self.matcher.is_terminated()
-        if taken == len(tokens) or self.terminated:
-            return True
+        return taken == len(tokens) or self.terminated or self._refuse(request_id, tokens[taken])
+
+    def _refuse(self, request_id: str, token: int) -> bool:
         self.counters.add("refused_tokens")
-        _log.error(
-            "request %s: its grammar does not allow token %d after %d tokens", request_id, tokens[taken], self.matcher.n_steps
-        )
+        _log.error("request %s: its grammar does not allow token %d after %d tokens", request_id, token, self.matcher.n_steps)
         return False
 
     def validate_tokens(self, tokens: list[int]) -> list[int]:
         """The longest prefix that would be taken, up to the end of the text; nothing after it. Changes nothing."""
         if self.terminated or self.failed:
             return []
+        first = 0
+        if self.reasoning is not None and not self.reasoning.ended:
+            first, ended = self.reasoning.look(tokens)
+            if not ended:
+                return tokens[:first]
         try:
-            return tokens[: self.matcher.validate_tokens(tokens)]
+            return tokens[: first + self.matcher.validate_tokens(tokens[first:])]
         except Exception as e:
             self.fail(e)
             return []
 
     def rollback(self, num_tokens: int) -> None:
         """Takes tokens back, one that ended the text among them."""
-        self.matcher.rollback(num_tokens)
+        of_text = min(num_tokens, self.matcher.n_steps) if self.reasoning is not None else num_tokens
+        self.matcher.rollback(of_text)
+        if self.reasoning is not None:
+            self.reasoning.take_back(num_tokens - of_text, from_start=of_text > 0 and self.matcher.n_steps == 0)
         self.terminated = self.matcher.is_terminated()
 
     def fill_bitmask(self, bitmask: torch.Tensor, batch_index: int) -> None:
@@ -123,6 +144,9 @@ class PscGrammar(StructuredOutputGrammar):  # type: ignore[misc]
 
     def fill_row(self, rows: NDArray[np.int32], index: int) -> None:
         """As `fill_bitmask`, for NumPy. A mask that cannot be made lets the request fail, and no other."""
+        if self.reasoning is not None and not self.reasoning.ended:
+            rows[index] = self.reasoning.row
+            return
         try:
             if not self.failed:
                 self.matcher.fill_next_token_bitmask(rows, index)
@@ -174,5 +198,7 @@ class PscGrammar(StructuredOutputGrammar):  # type: ignore[misc]
 
     def reset(self) -> None:
         """Back to the empty text."""
+        if self.reasoning is not None:
+            self.reasoning.reset()
         self.matcher.reset()
         self.terminated = False

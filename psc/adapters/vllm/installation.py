@@ -11,7 +11,7 @@ from typing import Any, Final
 from psc._version import __version__
 from psc.adapters.seams import NotAtWorkError
 from psc.adapters.switches import REQUIRE, mode_of
-from psc.adapters.vllm import SWITCH
+from psc.adapters.vllm import SWITCH, reasoning
 from psc.adapters.vllm.backend import SERVICES, PscBackend, vocabulary_of
 from psc.adapters.vllm.configuration import options_of
 from psc.adapters.vllm.drafts import propose_forced_tokens
@@ -48,6 +48,8 @@ def install(seams: Seams) -> None:
     put(seams.xgrammar, "validate_xgrammar_grammar", validator.validate)
     put(seams.input_processor, "__init__", _then(seams.input_processor.__init__, lambda _, config: validator.configure(config)))
     put(manager, "__init__", _then(manager.__init__, _begin))
+    if reasoning.can_begin():
+        put(manager, reasoning.NAME, reasoning.of_one_grammar(getattr(manager, reasoning.NAME)))
     if seams.fills_masks:
         original = manager.grammar_bitmask
         filling = MaskFilling(original, fills_drafts=seams.fills_drafts)

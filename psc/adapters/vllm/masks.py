@@ -2,8 +2,8 @@
 
 The rows are those of vLLM's own loop. Each request has one row, or one more than it may have drafts: row i is the mask after i
 drafts. After a draft that is refused the row before it is repeated, after the end of the text and after padding (-1) rows allow
-everything, and while the model reasons all but some tokens. What is not simple (a request that reasons and has drafts, a grammar of
-another backend, diffusion) goes to vLLM's own code.
+everything, and while the model reasons all but some tokens. Where the reasoning is not a part of psc's grammar, and has drafts, and
+for grammars of another backend and diffusion, rows are vLLM's own.
 
 All other rows are filled in one native call, into a buffer of psc's own that is used again in the next step, as vLLM's is: most
 rows are there already, or differ in a few tokens. The call reports requests whose masks cannot be made, at no extra work.
@@ -14,6 +14,7 @@ Cost: 1 us a request and the differences in its rows, on all threads.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import compress
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakKeyDictionary
@@ -28,6 +29,8 @@ from psc.adapters.vllm.row_ids import RowIds, RowIdSource, row_id_source
 if TYPE_CHECKING:
     from vllm.v1.request import Request
     from vllm.v1.structured_output import StructuredOutputManager
+
+    from psc.adapters.vllm.reasoning import Reasoning
 
 Rows = NDArray[np.int32]
 _Original = Callable[[Any, dict[str, "Request"], list[str], dict[str, list[int]]], "Rows | None"]
@@ -92,22 +95,27 @@ class MaskFilling:
         rows = buffer.rows
         stride = manager.vllm_config.num_speculative_tokens + 1
         always = constrains_always(manager)
-        firsts = range(0, len(ids) * stride, stride)
+        firsts = list(range(0, len(ids) * stride, stride))
         matchers = [None if g.terminated or g.failed else g.matcher for g in grammars]
         drafts = [scheduled.get(i, _NO_DRAFTS) for i in ids] if scheduled else [_NO_DRAFTS] * len(ids)
-        theirs: set[int] = set()
+        reasoning: list[tuple[Reasoning, int, list[int]]] = []
         if not always:
-            for at, request_id in enumerate(ids):
-                if self._fill_of_reasoning(manager, requests, request_id, drafts[at], rows[firsts[at] : firsts[at] + stride]):
-                    theirs.add(at)
-        if theirs:
-            ours = [at for at in range(len(ids)) if at not in theirs]
-            remarks = buffer.fill([matchers[k] for k in ours], [drafts[k] for k in ours], [firsts[k] for k in ours])
-            remarks = [(ours[k], offset, what) for k, offset, what in remarks]
-            for at in theirs:
-                buffer.forget(firsts[at], stride)
-        else:
-            remarks = buffer.fill(matchers, drafts, firsts)
+            kept = [True] * len(ids)
+            for at, grammar in enumerate(grammars):
+                if grammar.reasoning is not None and not grammar.reasoning.ended and not grammar.failed:
+                    reasoning.append((grammar.reasoning, firsts[at], drafts[at]))
+                    n, kept[at] = grammar.reasoning.look(drafts[at])
+                    firsts[at], drafts[at] = firsts[at] + n, drafts[at][n:]
+                    continue
+                of_request = slice(firsts[at], firsts[at] + stride)
+                if self._fill_of_reasoning(manager, requests, ids[at], drafts[at], rows[of_request]):
+                    kept[at] = False
+                    buffer.forget(firsts[at], stride)
+            grammars, matchers = list(compress(grammars, kept)), list(compress(matchers, kept))
+            drafts, firsts = list(compress(drafts, kept)), list(compress(firsts, kept))
+        remarks = buffer.fill(matchers, drafts, firsts)
+        for of_grammar, first, tokens in reasoning:
+            buffer.forget(first, of_grammar.write(rows[first:], tokens))
         for at, offset, what in remarks:
             grammar = grammars[at]
             if isinstance(what, Exception):
@@ -159,6 +167,8 @@ def _row_ids(
     always = constrains_always(manager)
     constrained: list[PscGrammar | None] = []
     for request, grammar, of_request in zip(requests, grammars, drafts, strict=True):
+        if grammar.reasons:
+            return None
         bound = always or (
             request.structured_output_request.reasoning_ended
             if of_request
