@@ -196,9 +196,14 @@ def test_links_lead_somewhere() -> None:
             assert (page.parent / target).exists(), f"{page.name}: {target}"
 
 
+def test_a_page_shows_the_example_schema_as_it_is() -> None:
+    shown = next(block.text for block in blocks(ROOT / "docs/generate.md") if block.language == "json")
+    assert shown == (ROOT / "examples/person.json").read_text()
+
+
 def test_files_that_pages_name_exist() -> None:
     """CONTRIBUTING's walks and lists, the glossary and the explanations name files of the tree, some as `FOLDER/NAME.*`."""
-    folders = "native|psc|compiler|artifacts|runtime|cluster|tests|fuzz|benchmarks|docs"
+    folders = "native|psc|compiler|artifacts|runtime|cluster|tests|fuzz|benchmarks|docs|examples"
     rooms = [ROOT / "tests/README.md", *ROOT.glob("native/*/README.md")]
     for page in (*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", *rooms):
         for name in re.findall(rf"`((?:{folders})/[\w./*]+)`", page.read_text()):
