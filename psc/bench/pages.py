@@ -19,7 +19,7 @@ from psc.errors import BenchError
 ORDER = ("masks", "first-masks", "compile", "serve", "end-to-end", "maskbench")
 _NO_PICTURES = "matplotlib is not installed, so there are no pictures: pip install matplotlib"
 _BLOCK = re.compile(r"(<!-- made by psc bench all -->\n).*?(<!-- made until here -->)", re.S)
-_IN_README = ("psc row", "psc fill", "llguidance", "xgrammar")
+_IN_README = {"psc": "psc fill", "llguidance": "llguidance", "XGrammar": "xgrammar"}
 
 
 def write_report(report: Report, folder: Path) -> list[str]:
@@ -80,14 +80,13 @@ def page(reports: Sequence[Report], pictures: Iterable[str]) -> str:
 
 def with_table(readme: str, masks: Report) -> str:
     """The README with its table of masks made anew; unchanged where it has no marks for one."""
-    later = masks.tables[-1]
-    at = {name: later.head.index(name) for name in ("grammar", "engine", "mask mean")}
-    means: dict[str, dict[str, str]] = {}
-    for row in later.rows:
-        means.setdefault(row[at["grammar"]], {})[row[at["engine"]]] = row[at["mask mean"]]
-    engines = [name for name in _IN_README if any(name in of for of in means.values())]
-    rows = [[grammar, *(of.get(name, "-") for name in engines)] for grammar, of in means.items()]
-    made = f"{table(['µs a mask', *engines], rows)}\n\n{masks.conditions()}\n"
+    first, engines = masks.tables[0], _IN_README.values()
+    at = {name: first.head.index(name) for name in ("grammar", "engine", "p50", "p99")}
+    figures: dict[str, dict[str, str]] = {}
+    for row in first.rows:
+        figures.setdefault(row[at["grammar"]], {})[row[at["engine"]]] = f"{row[at['p50']]} / {row[at['p99']]}"
+    rows = [[grammar, *(of.get(engine, "-") for engine in engines)] for grammar, of in figures.items()]
+    made = f"{table(['µs a mask: p50 / p99', *_IN_README], rows)}\n\n{masks.conditions()}\n"
     return _BLOCK.sub(lambda match: match[1] + made + match[2], readme)
 
 
