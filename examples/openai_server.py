@@ -8,8 +8,8 @@
 
 Of the protocol it has `/v1/models`, `/v1/completions`, `/v1/chat/completions` and `/v1/responses`, streamed or not, with
 tools; `/metrics` counts.
-docs/serving.md lists what requests may have; what the server cannot enforce is refused by name. The package `openai_api` beside
-this file is the server.
+docs/serving/openai-server.md lists what requests may have. The server refuses by name what it cannot enforce. The package
+`openai_api` beside this file is the server.
 """
 
 import argparse

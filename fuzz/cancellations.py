@@ -32,7 +32,7 @@ from psc.errors import CompilationCancelledError, PscError
 _LIMIT_S = 0.1
 """Twice what the documentation promises: the machine may be busy."""
 _LONGER_S = {"lark: imports": 0.3}
-"""What docs/serving.md names: modules are imported in the first case that needs them."""
+"""What docs/serving/operating.md names: modules are imported in the first case that needs them."""
 _LONGEST_S = 0.5
 _PSC = str(Path(psc.__file__).parent.resolve())
 

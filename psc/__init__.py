@@ -138,7 +138,7 @@ __all__ = [
     "set_max_recursion_depth",
 ]
 
-# What psc tells (docs/serving.md) goes where the program sends it, and nowhere before that.
+# psc's log messages (docs/serving/artifacts.md) go where the program sends them, and nowhere before that.
 logging.getLogger("psc").addHandler(logging.NullHandler())
 
 # Loaded when first used, so that an error class or the version costs no import of NumPy.

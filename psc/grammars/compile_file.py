@@ -83,8 +83,8 @@ def compile_to_artifact(
         tokenizer_file: where the vocabulary is from, if that is a path: kept in the build record, for `psc.load` on this machine.
         verify: before anything is written, prove that the classifier equals the paper's construction, see
             `psc.grammars.verification`.
-        warm: texts of the language, as files or folders of files. The artifact names the mask rows that they meet; who loads it
-            composes these before they are asked for, see docs/serving.md. Of an artifact that is not closed nothing is named.
+        warm: texts of the language, as files or folders of files. The artifact lists the mask rows that they need, and a process
+            that loads it composes these in advance, see docs/serving/artifacts.md. An artifact that is not closed lists none.
         progress: called as each stage begins.
 
     Raises:

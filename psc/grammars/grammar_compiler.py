@@ -61,7 +61,7 @@ class GrammarCompiler:
         registry_patience_s: how long a compilation waits for them. What arrives later is used from then on.
         masks_ahead: how many masks of a grammar that is built just in time a thread builds once it is compiled, before it is asked:
             the first one, and those a few bytes further on. 0 is no thread; 1 is good where a prefill comes before the first
-            mask is asked for. See docs/serving.md.
+            mask is asked for. See docs/serving/artifacts.md.
 
     Raises:
         ValueError: the first argument is not a ``TokenizerInfo``, the limit is below -1, or the number of masks below 0.

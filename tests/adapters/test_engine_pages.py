@@ -76,7 +76,7 @@ def test_transformers(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     model = transformers.AutoModelForCausalLM.from_pretrained(folder)
     answers = recorded(monkeypatch, model, "generate")
     names = run(
-        "docs/serving.md",
+        "docs/serving/libraries.md",
         "apply_chat_template",
         model=model,
         tokenizer=transformers.AutoTokenizer.from_pretrained(folder, pad_token="<|end|>"),
@@ -95,12 +95,12 @@ def test_transformers(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_outlines(here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("outlines", exc_type=ImportError)
     small_model(here / "Qwen/Qwen3-0.6B")
-    names = run("docs/serving.md", "import outlines")
+    names = run("docs/serving/other-engines.md", "import outlines")
     printed = capsys.readouterr().out.strip()
     assert printed.startswith("{") and psc.GrammarMatcher(names["compiled"]).accept_string(printed)
 
 
-@pytest.mark.parametrize("page", ["docs/serving.md", "docs/decoding.md"])
+@pytest.mark.parametrize("page", ["docs/serving/libraries.md", "docs/decoding.md"])
 def test_llama_cpp(page: str, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     llama_cpp = pytest.importorskip("llama_cpp")
     pytest.importorskip("gguf")
@@ -126,7 +126,7 @@ def test_mlx(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     mlx_lm = pytest.importorskip("mlx_lm")
     small_model(here / "mlx-community/Qwen3-0.6B-4bit")
     answers = recorded(monkeypatch, mlx_lm, "generate")
-    names = run("docs/serving.md", "mlx_lm.load", tools=TOOLS, prompt="What is the weather?")
+    names = run("docs/serving/libraries.md", "mlx_lm.load", tools=TOOLS, prompt="What is the weather?")
     compiled = names["compiler"].compile_json_schema(SCHEMA, any_whitespace=False)
     more = {name: names[name] for name in ("mlx_lm", "model", "tokenizer", "prompt")}
     run("docs/decoding.md", "mlx_lm.generate(", compiled=compiled, **more)

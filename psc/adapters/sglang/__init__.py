@@ -2,7 +2,7 @@
 
 SGLang calls :func:`register` in each of its processes (entry point ``sglang.srt.plugins``). ``PSC_SGLANG=add`` adds the backend and
 leaves ``xgrammar`` as it is, ``PSC_SGLANG=0`` leaves all of SGLang as it is, and with ``PSC_SGLANG=require`` SGLang starts with psc
-only; see docs/serving.md.
+only; see docs/serving/sglang.md.
 
 Cost: importing this imports nothing of SGLang; registering takes a second, most of it for the engine's own modules.
 """

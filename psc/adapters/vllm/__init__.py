@@ -2,7 +2,7 @@
 
 vLLM calls :func:`register` in each of its processes (entry point ``vllm.general_plugins``). It replaces the backend class, its
 validator, the manager's filling of masks, and two constructors that see the configuration, and only where this vLLM has the tested
-names. ``PSC_VLLM=0`` leaves vLLM untouched, and with ``PSC_VLLM=require`` vLLM starts with psc only; see docs/serving.md.
+names. ``PSC_VLLM=0`` leaves vLLM untouched, and with ``PSC_VLLM=require`` vLLM starts with psc only; see docs/serving/vllm.md.
 
 Cost: importing this imports nothing of vLLM, and 10 ms of psc when it is registered.
 """
