@@ -28,6 +28,8 @@ HELP: Final[Mapping[str, str]] = {
     "mask_seconds": "Time spent filling them.",
 }
 """The counters, with descriptions; each only grows. Those that have no kind count under ``""``."""
+WITHOUT_KIND: Final = frozenset(("refused_tokens", "empty_masks", "failures", "masks", "mask_seconds"))
+"""Those that have none. They are 0 before anything is counted, so that an alarm on their growth sees the first."""
 
 
 class Counters:
@@ -70,6 +72,8 @@ class Counters:
         lines = []
         for name, text in HELP.items():
             of_name = [(kind, n) for (its_name, kind), n in counts if its_name == name]
+            if not of_name and name in WITHOUT_KIND:
+                of_name = [("", 0.0)]
             if of_name:
                 lines += [f"# HELP psc_{name}_total {text}", f"# TYPE psc_{name}_total counter"]
             for kind, n in of_name:

@@ -262,6 +262,8 @@ class TestCounters:
         text = serving.counters.prometheus_text()
         assert '# TYPE psc_compilations_total counter\npsc_compilations_total{kind="regex"} 1\n' in text
         assert "psc_masks_total 7\n" in text
+        assert "# TYPE psc_failures_total counter\npsc_failures_total 0\n" in text, "an alarm sees the first one"
+        assert "psc_refused_total" not in text, "whose kinds are not known before"
 
     def test_over_http(self) -> None:
         serving = service(metrics="0")
