@@ -74,7 +74,7 @@ def verify(arrays: Mapping[str, Any], progress: Progress | None = None) -> Verif
     """
     if "lead_states" in arrays:
         raise GrammarError(
-            "this artifact's classifier reads what follows a first terminal (it has leads, docs/how-it-works.md), and the paper's "
+            "this artifact's classifier reads what follows a first terminal (it has leads, docs/internals.md), and the paper's "
             "construction whole sequences; verify a smaller grammar, or one for a smaller vocabulary"
         )
     lr = LrTables.from_arrays(dict(arrays))
