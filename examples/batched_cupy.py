@@ -65,7 +65,7 @@ def main() -> int:
 
         found = cupy.cuda.is_available()
     except ImportError:
-        print("This example needs CuPy, which is not installed: pip install 'psc[gpu]'. batched_torch.py does the same on a CPU.")
+        print("This example needs CuPy (in a clone: pip install '.[gpu]'). batched_torch.py does the same on a CPU.")
         return 0
     if not found:
         print("This example needs an NVIDIA GPU, and CuPy finds none here. batched_torch.py does the same on a CPU.")

@@ -171,6 +171,15 @@ def test_extras_that_are_named_exist() -> None:
                 assert extra.strip() in extras, f"{page.name}: there is no extra {extra!r}"
 
 
+def test_nobody_installs_the_name_from_an_index() -> None:
+    """psc is on no package index, so what is there under its name is not this."""
+    by_name = re.compile(r"""pip install(?: -\S+| --\S+)* ['"]?psc(?:\[[^\]]*\])?['"]?(?=[\s`]|$)""")
+    texts = [*PAGES, *(ROOT / "psc").rglob("*.py"), *(ROOT / "examples").rglob("*.*")]
+    for path in (*texts, ROOT / "CHANGELOG.md", ROOT / "benchmarks/README.md"):
+        for line in path.read_text(errors="replace").splitlines():
+            assert not by_name.search(line), f"{path.relative_to(ROOT)}: {line.strip()}"
+
+
 def test_excuses_are_few() -> None:
     """What is not run says why."""
     excused = [b for page in PAGES for b in blocks(page) if b.remark == "not run"]

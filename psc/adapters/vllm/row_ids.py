@@ -166,7 +166,7 @@ def why_no_row_ids(vllm_config: Any) -> str | None:
     if device not in ("cpu", "cuda"):
         return f"there is no table for the device {device!r}"
     if device == "cuda" and importlib.util.find_spec("cupy") is None:
-        return "CuPy is not installed (pip install 'psc[gpu]')"
+        return "CuPy is not installed (psc's extra gpu)"
     return None
 
 

@@ -142,7 +142,7 @@ class Interpreter:
         problem = self._tries_psc(variables)
         if problem is not None:
             raise BenchError(
-                f"{self.path} cannot import this psc ({problem}): install psc there, with `{self.path} -m pip install psc`"
+                f"{self.path} cannot import this psc ({problem}): install a wheel of psc there (`{self.path} -m pip install WHEEL`)"
             )
         return variables
 
