@@ -10,6 +10,8 @@ from typing import Any
 from lark.common import ParserConf
 from lark.parsers.lalr_analysis import LALR_Analyzer, Shift
 
+from psc.support.cached_property import cached_property
+
 Stack = tuple[int, ...]
 END = "$END"
 _MAX_REDUCTIONS = 100_000  # before one shift; only a cyclic grammar (a: b, b: a) gets there
@@ -65,6 +67,11 @@ class Parser:
                 return None
             stack = after
         return stack
+
+    @cached_property
+    def never_taken(self) -> frozenset[str]:
+        """Terminals that no state has an action for, and that are not ignored."""
+        return self._terminals - self.ignored - {name for actions in self._actions.values() for name in actions}
 
     def context(self, stack: Stack) -> frozenset[str]:
         """The terminals of Lark's contextual lexer: those that the state on top has an action for, and the ignored ones."""
