@@ -1,4 +1,4 @@
-"""Writes the table of limits into docs/language.md: ``python docs/limits_table.py``. A test fails where the page is stale."""
+"""Writes the table of limits into docs/limits.md: ``python docs/limits_table.py``. A test fails where the page is stale."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from psc.support.limits import LIMITS
 
-PAGE = Path(__file__).parent / "language.md"
+PAGE = Path(__file__).parent / "limits.md"
 _BEGIN, _END = "<!-- limits: written by docs/limits_table.py -->\n", "<!-- end of limits -->\n"
 
 

@@ -6,7 +6,7 @@
 // that it tunes, named `kMax...`, or `MAX_...` in Python.
 //
 // C++ reads a row with limit(), when it is compiled: `constexpr std::size_t kMaxLexerStates = limit("lexer_states");`. Python reads the
-// rows with `psc.support.limits`. `python docs/limits_table.py` writes the table of docs/language.md, and a test fails where that is
+// rows with `psc.support.limits`. `python docs/limits_table.py` writes the table of docs/limits.md, and a test fails where that is
 // stale.
 //
 // Cost: none when the program runs. This header is included only where a limit is used, so that a new row is compiled into few files.

@@ -7,7 +7,7 @@
     macros.py     Name(…), as XGrammar has them; vocabulary_tokens.py: the vocabulary's tokens
     options.py    options of rules, name[max_chars=3] ::= …
 
-What both dialects take is taken, and so is what only one of them takes, where the other refuses it; docs/language.md has the list.
+What both dialects take is taken, and so is what only one of them takes, where the other refuses it; docs/ebnf.md has the list.
 """
 
 from psc.compiler.frontends.ebnf.parser import MAX_NESTING, MAX_REPEAT, MAX_TEXT, load_ebnf
