@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from psc.cli.arguments import FILE, GRAMMAR, json_option, quiet_option, with_paragraph
+from psc.cli.check_formats import github_line, sarif
 from psc.cli.grammars import GRAMMAR_HELP, Chosen, grammar_options, open_compiled
 from psc.cli.progress import Steps
 from psc.cli.report import note, write_json
@@ -27,6 +28,14 @@ STDIN = "<stdin>"
 @click.argument("files", nargs=-1, required=True, type=FILE)
 @recorded_tokenizer_option
 @grammar_options
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "github", "sarif"]),
+    default="text",
+    show_default=True,
+    help="github: annotations of a workflow, for files that fail. sarif: a SARIF document on standard output.",
+)
 @json_option
 @quiet_option("Print only what fails.")
 @click.pass_context
@@ -36,6 +45,7 @@ def command(
     files: tuple[str, ...],
     tokenizer: str | None,
     chosen: Chosen,
+    form: str,
     as_json: bool,
     quiet: bool,
 ) -> None:
@@ -45,6 +55,8 @@ def command(
     may end after the last. A file that fails is reported as FILE:LINE:COLUMN, with what was found there and what was
     expected; the exit code is then 1.
     """
+    if as_json and form != "text":
+        raise click.UsageError(f"--json and --format {form} exclude each other")
     with Steps("checking", quiet=quiet) as steps:
         steps.step("reading the grammar", 0, len(files))
         compiled = open_compiled(grammar, tokenizer, chosen)
@@ -55,9 +67,13 @@ def command(
         for i, name in enumerate(files):
             steps.step(name, i, len(files))
             results.append(check_file(checker, name))
-            if not as_json and not (quiet and results[-1].passed):
+            if form == "github" and not results[-1].passed:
+                click.echo(github_line(results[-1]))
+            if form == "text" and not as_json and not (quiet and results[-1].passed):
                 click.echo(results[-1].line())
-    if as_json:
+    if form == "sarif":
+        write_json(sarif(results))
+    elif as_json:
         notes = [remark] if remark else []
         write_json({"grammar": grammar, "notes": notes, "files": [r.as_data() for r in results]})
     elif len(files) > 1 and not quiet:
@@ -91,12 +107,16 @@ class FileResult:
 
     def line(self) -> str:
         """The report for people."""
+        stop = self.check.stop if self.check and not self.check.disagreement else None
+        return f"{self.name}{f':{stop.line}:{stop.column}' if stop else ''}: {self.message()}"
+
+    def message(self) -> str:
+        """What is wrong, without the place; or ok."""
         if self.check is None:
-            return f"{self.name}: {self.error}"
+            return str(self.error)
         if self.check.disagreement:
-            return f"{self.name}: internal error of psc, please report it: {self.check.disagreement}"
-        stop = self.check.stop
-        return f"{self.name}:{stop.line}:{stop.column}: {stop.message()}" if stop else f"{self.name}: ok"
+            return f"internal error of psc, please report it: {self.check.disagreement}"
+        return self.check.stop.message() if self.check.stop else "ok"
 
     def as_data(self) -> dict[str, Any]:
         """The report for machines."""

@@ -112,6 +112,40 @@ def test_files(run: Run, assignments: Path, tmp_path: Path) -> None:
     assert run("check", assignments, tmp_path / "good").exit_code == 0
 
 
+def test_annotations_for_a_workflow(run: Run, assignments: Path, tmp_path: Path) -> None:
+    bad, odd = tmp_path / "bad", tmp_path / "a,b: 100%"
+    bad.write_text("a = 1;\nb %% 2;")
+    odd.write_text("a = ;")
+    (tmp_path / "good").write_text("a = 1;")
+    result = run("check", assignments, tmp_path / "good", bad, odd, tmp_path / "missing", "--format", "github")
+    assert result.exit_code == 1
+    assert result.stdout.splitlines() == [
+        f"::error file={bad},line=2,col=3,title=psc check::found '%25%25', expected \"=\"",
+        f'::error file={tmp_path}/a%2Cb%3A 100%25,line=1,col=5,title=psc check::found \';\', expected NAME, NUMBER, "none", "("',
+        f"::error file={tmp_path / 'missing'},title=psc check::cannot read the file: No such file or directory",
+    ]
+    assert run("check", assignments, tmp_path / "good", "--format", "github").stdout == ""
+
+
+def test_sarif(run: Run, assignments: Path, tmp_path: Path) -> None:
+    (tmp_path / "good").write_text("a = 1;")
+    (tmp_path / "b ad").write_text("a = 1;\nbé é;")
+    result = run("check", assignments, tmp_path / "good", tmp_path / "b ad", tmp_path / "missing", "--format", "sarif")
+    assert result.exit_code == 1
+    document = json.loads(result.stdout)
+    [ran] = document["runs"]
+    assert document["version"] == "2.1.0" and ran["columnKind"] == "unicodeCodePoints"
+    assert {r["ruleId"] for r in ran["results"]} < {rule["id"] for rule in ran["tool"]["driver"]["rules"]}
+    refused, unread = ran["results"]
+    assert refused["ruleId"] == "refused" and refused["message"]["text"] == "found 'é', expected \"=\""
+    [place] = refused["locations"]
+    assert place["physicalLocation"] == {
+        "artifactLocation": {"uri": f"{tmp_path}/b%20ad"},
+        "region": {"startLine": 2, "startColumn": 4, "byteOffset": 11},
+    }
+    assert unread["ruleId"] == "unreadable" and "region" not in unread["locations"][0]["physicalLocation"]
+
+
 @pytest.fixture
 def words(tmp_path: Path) -> Path:
     """A language that no lexer cuts: "the" may be a word, or the beginning of one. Nested, so that it is not one terminal."""
@@ -138,6 +172,8 @@ def test_a_grammar_instead_of_an_artifact(run: Run, assignments: Path, words: Pa
 
 
 def test_usage(run: Run, assignments: Path, words: Path, tokenizer: Path) -> None:
+    result = run("check", assignments, "-", "--json", "--format", "sarif", stdin=b"1")
+    assert result.exit_code == 2 and "exclude each other" in result.stderr
     result = run("check", "json", "-", stdin=b"1")
     assert result.exit_code == 2
     assert "--tokenizer" in result.stderr
