@@ -7,8 +7,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 STYLE = ROOT / "docs/writing.md"
-# What programs write: the page of benchmarks, the table of limits.
-WRITTEN = {"benchmarks.md", "limits.md"}
+# What programs write, or tests compare with code: the page of benchmarks, the tables of limits and of artifacts.
+WRITTEN = {"artifact-format.md", "benchmarks.md", "limits.md"}
 PAGES = [
     ROOT / "README.md",
     ROOT / "CONTRIBUTING.md",
