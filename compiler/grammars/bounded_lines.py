@@ -27,7 +27,7 @@ class BoundedLines:
     """Names of ignored terminals that are bounded already."""
 
     def behind(self, text: str, most: int) -> str:
-        """A grammar's text with the definitions behind it, for so many blanks at most."""
+        """A grammar's text with the definitions behind it, for at most this number of blanks."""
         return text + re.sub(r"(?<=[{,])n([+-]\d)?(?=[,}])", lambda found: str(most + int(found[1] or 0)), self.definitions)
 
 

@@ -13,7 +13,7 @@ Cost: 1 us a request and the differences in its rows, on all threads.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import compress
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
@@ -136,7 +136,7 @@ class MaskFilling:
         if not drafts:
             if manager._get_constraint_bounds(request, ()).constraint_start == 0:
                 return False
-            _allow_all_but(rows[0], manager._masked_reasoning_ends(request))
+            allow_all_but(rows[0], manager._masked_reasoning_ends(request))
             return True
         if request.structured_output_request.reasoning_ended:
             return False
@@ -187,7 +187,8 @@ def constrains_always(manager: StructuredOutputManager) -> bool:
     return bool(getattr(manager, "enable_in_reasoning", False)) or parser is None
 
 
-def _allow_all_but(row: Rows, masked: Sequence[int]) -> None:
+def allow_all_but(row: Rows, masked: Iterable[int]) -> None:
+    """Writes a row that allows all tokens but some, which it has bits for."""
     row.fill(-1)
     unsigned = row.view(np.uint32)
     for token in masked:

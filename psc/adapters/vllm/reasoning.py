@@ -29,6 +29,7 @@ import numpy as np
 from psc.adapters.seams import Seam, broken_seams
 from psc.adapters.vllm.configuration import options_of
 from psc.adapters.vllm.grammar import PscGrammar
+from psc.adapters.vllm.masks import allow_all_but
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -85,12 +86,9 @@ class Reasoning:
     def __init__(self, ends: Ends, vocab_size: int, forbidden: Iterable[int]) -> None:
         self._ends: Final = ends
         self._forbidden: Final = frozenset(forbidden)
-        self.row: Final[NDArray[np.int32]] = np.full(-(-vocab_size // 32), -1, np.int32)
+        self.row: Final[NDArray[np.int32]] = np.empty(-(-vocab_size // 32), np.int32)
         """The mask of each of its tokens."""
-        words = self.row.view(np.uint32)
-        for token in self._forbidden:
-            if token < vocab_size:
-                words[token >> 5] &= ~np.uint32(1 << (token & 31))
+        allow_all_but(self.row, (token for token in self._forbidden if token < vocab_size))
         self.ended = False
         """Whether the next token is the grammar's."""
         self._n = 0

@@ -5,12 +5,10 @@ The scanner knows strings, characters, comments and lines of the preprocessor, a
 
 import random
 import re
-from functools import cache
 
 import pytest
-from vocabularies import byte_tokenizer
+from bundled_texts import takes
 
-import psc
 from psc.compiler.frontends.lark.layout import BOUNDED
 
 TEXTS = [
@@ -79,16 +77,6 @@ def _is_bounded_directive(before: str, line: str) -> bool:
     return (
         "\\" not in of_lines and not re.search(r"//|/\*|\\[\t\v\f\r ]", line) and all(map(_is_short, [*runs, line[len(within) :]]))
     )
-
-
-@cache
-def compiled(spec: str) -> psc.CompiledGrammar:
-    return psc.GrammarCompiler(byte_tokenizer(), store=False).compile_file(spec)
-
-
-def takes(spec: str, text: str) -> bool:
-    matcher, data = psc.GrammarMatcher(compiled(spec)), text.encode()
-    return matcher.accept_prefix(data) == len(data) and matcher.is_completed()
 
 
 @pytest.mark.parametrize("text", TEXTS)

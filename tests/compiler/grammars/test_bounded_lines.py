@@ -7,13 +7,11 @@ bounded blanks, too.
 import random
 import re
 from collections.abc import Iterator
-from functools import cache
 
 import pytest
+from bundled_texts import takes
 from javascript_texts import ACCEPTED, INSERTED, PROGRAM, lines
-from vocabularies import byte_tokenizer
 
-import psc
 from psc.compiler.frontends.lark.layout import BOUNDED
 
 TYPED = """\
@@ -115,16 +113,6 @@ def takes_a_blank(lexemes: list[str]) -> bool:
     return (last in ("in", "instanceof") and at_line) or (
         last == "extends" and [x for x in before if x.strip()][-3:-1] == ["=", "<"]
     )
-
-
-@cache
-def compiled(spec: str) -> psc.CompiledGrammar:
-    return psc.GrammarCompiler(byte_tokenizer(), store=False).compile_file(spec)
-
-
-def takes(spec: str, text: str) -> bool:
-    matcher, data = psc.GrammarMatcher(compiled(spec)), text.encode()
-    return matcher.accept_prefix(data) == len(data) and matcher.is_completed()
 
 
 @pytest.mark.parametrize("name", TEXTS)

@@ -5,12 +5,10 @@ The scanner knows strings, comments and brackets, and nothing of the grammar.
 
 import random
 import re
-from functools import cache
 
 import pytest
-from vocabularies import byte_tokenizer
+from bundled_texts import takes
 
-import psc
 from psc.compiler.frontends.lark.layout import BOUNDED
 
 EMPTY = 8  # lines
@@ -66,16 +64,6 @@ def is_bounded(text: str) -> bool:
         if found.lastgroup == "other" and found[0] in "#\f":
             return False
     return True
-
-
-@cache
-def compiled(spec: str) -> psc.CompiledGrammar:
-    return psc.GrammarCompiler(byte_tokenizer(), store=False).compile_file(spec)
-
-
-def takes(spec: str, text: str) -> bool:
-    matcher, data = psc.GrammarMatcher(compiled(spec)), text.encode()
-    return matcher.accept_prefix(data) == len(data) and matcher.is_completed()
 
 
 @pytest.mark.parametrize("text", TEXTS)
