@@ -1,5 +1,8 @@
-"""Hypothesis profiles: `default` for every run, `wide` (HYPOTHESIS_PROFILE=wide) before touching the core is called done. The order
-of tests."""
+"""Hypothesis profiles, by HYPOTHESIS_PROFILE, and the order of tests.
+
+`default` and `sanitized` draw the same examples in every run, so that a change that fails is the cause. `fresh` draws as many new
+ones, every night; `wide` draws many new ones, before a change of the core is called done.
+"""
 
 import os
 import signal
@@ -15,8 +18,9 @@ from effort import DEFAULT
 from hypothesis import HealthCheck, settings
 
 _common = {"deadline": None, "suppress_health_check": list(HealthCheck), "print_blob": True}
-settings.register_profile("default", max_examples=DEFAULT, **_common)
-settings.register_profile("sanitized", max_examples=15, **_common)
+settings.register_profile("default", max_examples=DEFAULT, derandomize=True, **_common)
+settings.register_profile("sanitized", max_examples=15, derandomize=True, **_common)
+settings.register_profile("fresh", max_examples=DEFAULT, **_common)
 settings.register_profile("wide", max_examples=2000, **_common)
 for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
     # After nohup, or in the background of a script, some are ignored, and would be in every process that a test starts and then

@@ -12,7 +12,7 @@ def scripts(text: str) -> set[str]:
 
 
 def test_scripts_exist() -> None:
-    assert len(WORKFLOWS) == 4
+    assert len(WORKFLOWS) == 5
     for workflow in WORKFLOWS:
         for script in scripts(workflow.read_text()):
             assert (ROOT / script).exists(), f"{workflow.name}: {script}"

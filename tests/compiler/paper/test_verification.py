@@ -36,7 +36,10 @@ TOKENS += [b" ", b" if ", b"a =", b"; }"]
 
 def stored(grammar: Any, tokens: Sequence[bytes]) -> dict[str, Any]:
     tokenizer = TokenizerInfo.from_tokens([*tokens, b"</s>"], stop_token_ids=[len(tokens)])
-    return without_scalars(build(tables_of(grammar), tokenizer).arrays)
+    built = build(tables_of(grammar), tokenizer)
+    if "not_closed" in built.metadata:
+        raise GrammarError("not closed: there is no classifier to verify")
+    return without_scalars(built.arrays)
 
 
 def conditions_in(arrays: dict[str, Any]) -> int:
