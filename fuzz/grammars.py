@@ -2,8 +2,8 @@
 
 For every way to read a grammar (any context-free EBNF, Lark by the basic and the contextual lexer, every action kept), both
 builds: the mask after every short history, and what `accept_token` does with every token, are the oracle's. Grammars and
-vocabularies are drawn by the tests' strategies. An example is bounded in time by psc's own limits and an alarm; those that ring
-it are counted, because an oracle that anyone can believe is slow. A call of psc that does not end is what the session finds to
+vocabularies are drawn by the tests' strategies. Psc's own limits and `bounded.at_most` bound an example; those that run out of time
+are counted, because an oracle that anyone can believe is slow. A call of psc that does not end is what the session finds to
 hang.
 
 Cost: an example takes 0.02 to 1 s, most of it the oracle's.
@@ -12,12 +12,9 @@ Cost: an example takes 0.02 to 1 s, most of it the oracle's.
 from __future__ import annotations
 
 import os
-import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
-from types import FrameType
 
 import strategies
+from bounded import OutOfTime, at_most
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 from languages import LANGUAGES, check_short_histories
@@ -28,26 +25,6 @@ from fuzz.session import Case, main
 
 _EXAMPLE_S = 20.0 if "PSC_SANITIZED" in os.environ else 5.0
 _EXAMPLES = 10  # of a case; the first that hypothesis draws is always the simplest
-
-
-class _TimeIsUp(BaseException):
-    """Not an Exception: nothing between here and the alarm may take it for an answer."""
-
-
-@contextmanager
-def alarm(seconds: float) -> Iterator[None]:
-    """Raises when it takes longer, as soon as Python runs again."""
-
-    def ring(_signal: int, _frame: FrameType | None) -> None:
-        raise _TimeIsUp
-
-    before = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
 
 
 def run_case(case: Case) -> None:
@@ -66,10 +43,10 @@ def run_case(case: Case) -> None:
         case.counts["examples"] += 1
         case.attach("grammar", f"{language}\n{text}\n{tokens!r} {walk}\n".encode())
         try:
-            with alarm(_EXAMPLE_S):
+            with at_most(_EXAMPLE_S):
                 reading = LANGUAGES[language]
                 check_short_histories(reading.builds(text, tokens), reading.oracle(text), tokens, walk, longest=2)
-        except _TimeIsUp:
+        except OutOfTime:
             case.counts["out of time"] += 1
         except psc.ResourceLimitError:
             case.counts["beyond a limit"] += 1

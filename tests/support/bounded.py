@@ -11,7 +11,8 @@ import os
 import signal
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -40,19 +41,23 @@ def bounded(test: Callable[..., None]) -> Callable[..., None]:
         if threading.current_thread() is not threading.main_thread():  # signals are the main thread's
             test(*args, **kwargs)
             return
-        signal.signal(signal.SIGPROF, _end)  # for good: a ring may come late, after the clock was stopped
-        try:
-            try:
-                _clock.runs = True
-                signal.setitimer(signal.ITIMER_PROF, SECONDS, AGAIN)
-                test(*args, **kwargs)
-            finally:
-                _clock.runs = False  # until here it may ring, and once
-                signal.setitimer(signal.ITIMER_PROF, 0.0)
-        except (OutOfTime, psc.ResourceLimitError):
-            pass
+        with suppress(OutOfTime, psc.ResourceLimitError), at_most(SECONDS):
+            test(*args, **kwargs)
 
     return example
+
+
+@contextmanager
+def at_most(seconds: float) -> Iterator[None]:
+    """Raises OutOfTime in the main thread when the block has taken so much CPU time."""
+    signal.signal(signal.SIGPROF, _end)  # for good: a ring may come late, after the clock was stopped
+    try:
+        _clock.runs = True
+        signal.setitimer(signal.ITIMER_PROF, seconds, AGAIN)
+        yield
+    finally:
+        _clock.runs = False  # until here it may ring, and once
+        signal.setitimer(signal.ITIMER_PROF, 0.0)
 
 
 class _Clock:
