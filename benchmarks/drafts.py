@@ -1,9 +1,9 @@
-"""Tokens a second with forced tokens as drafts and without: closed JSON schemas and tool calls, one text at a time.
+"""Tokens a second with a grammar's drafts and without: closed JSON schemas and tool calls, one text at a time.
 
     python benchmarks/drafts.py [--model SPEC] [--prompts N] [--rounds N] [--json FILE]
 
 Sentences about made-up people and places, a schema for their facts, or a call of one of two tools with such arguments; the
-likeliest tokens, JSON without white space that could be left out. Both ways take turns, text by text, and of rounds the fastest
+likeliest tokens; JSON with any white space, and without. Both ways take turns, text by text, and of rounds the fastest
 counts. Texts that differ between the two are counted: a forward pass of several tokens rounds otherwise than one of one, which
 shows where two tokens are as likely.
 
@@ -74,6 +74,11 @@ def cases(info: psc.TokenizerInfo, n: int) -> dict[str, tuple[psc.CompiledGramma
     return {
         "closed schema": (
             compiler.compile_json_schema(json.dumps(PERSON), any_whitespace=False),
+            str(schema_instruction(json.dumps(PERSON)).system),
+            people,
+        ),
+        "closed schema, any white space": (
+            compiler.compile_json_schema(json.dumps(PERSON)),
             str(schema_instruction(json.dumps(PERSON)).system),
             people,
         ),

@@ -189,19 +189,29 @@ class LoadedGrammar:
         self, matcher: GrammarMatcher, steps: Sequence[int | bytes], forced: bytes, encode: Encode | None
     ) -> list[int]:
         """What `GrammarMatcher.find_forced_tokens` asks of Python."""
+        cutting = self._cutting_by(encode)
+        return [] if cutting is None else cutting.find(matcher, steps, forced)
+
+    def _likely_tokens(self, matcher: GrammarMatcher, steps: Sequence[int | bytes], encode: Encode | None) -> list[int]:
+        """What `GrammarMatcher.find_likely_tokens` asks of Python."""
+        cutting = self._cutting_by(encode)
+        return [] if cutting is None else cutting.find_likely(matcher, steps)
+
+    def _cutting_by(self, encode: Encode | None) -> ForcedTokens | None:
+        """What cuts texts as a tokenizer does, by default that of the vocabulary; None where there is none."""
         try:
             info = self.tokenizer_info
         except (TokenizerError, ArtifactError):  # an artifact whose tokenizer is not here
             if encode is not None:
                 raise
-            return []
+            return None
         encode = encode or info.encode
         if encode is None:
-            return []
+            return None
         cutting = self._cutting
         if cutting is None or cutting[0] != encode:
             cutting = self._cutting = (encode, ForcedTokens(info, encode))
-        return cutting[1].find(matcher, steps, forced)
+        return cutting[1]
 
     @property
     def is_lazy(self) -> bool:

@@ -29,6 +29,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from psc._core import GrammarMatcher
+from psc.runtime.likely_text import LikelyText
 from psc.support.cached_property import cached_property
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 
@@ -97,11 +98,31 @@ class ForcedTokens:
         tokens = self._stable(before, forced, behind)
         return tokens[: matcher.validate_tokens(tokens)]
 
+    def find_likely(self, matcher: GrammarMatcher, steps: Sequence[int | bytes]) -> list[int]:
+        """The tokens of the text that probably comes next, see `LikelyText`, but the last one: what follows may make it longer.
+
+        None where nothing has to be guessed.
+
+        Args:
+            matcher: where the text is; it is not changed.
+            steps: the last that it took.
+        """
+        before = self._text_before(steps, is_all=matcher.n_steps == len(steps))
+        if before is None:
+            return []
+        likely = self._likely.find(matcher, b"".join(self._text_of(step) for step in steps))
+        tokens = self._cut(_whole_characters(before + likely)).after(len(before))[:-1]
+        return tokens[: matcher.validate_tokens(tokens)]
+
+    @cached_property
+    def _likely(self) -> LikelyText:
+        return LikelyText(self._info)
+
     def _text_before(self, steps: Sequence[int | bytes], *, is_all: bool) -> bytes | None:
         """The end of the text so far, from a place where a token begins; None where there is no such place."""
         pieces: list[bytes] = []
         for step in reversed(steps):
-            piece = step if isinstance(step, bytes) else self._info.token_texts[step]
+            piece = self._text_of(step)
             if isinstance(step, int) and not piece:  # a special token: the text begins behind it
                 is_all = True
                 break
@@ -115,6 +136,9 @@ class ForcedTokens:
             if not any(bytes((byte,)).isspace() for byte in around) and text[place - 1 : place] not in self._before_spaces:
                 return text[place:]
         return text if is_all and len(text) <= _MAX_BYTES else None
+
+    def _text_of(self, step: int | bytes) -> bytes:
+        return step if isinstance(step, bytes) else self._info.token_texts[step]
 
     @cached_property
     def _before_spaces(self) -> frozenset[bytes]:

@@ -133,7 +133,7 @@ class Choice:
             expected = expected[1:] if expected[:1] == [drawn.token] else []
             if matcher is not None and not expected:
                 with _limits():
-                    expected = matcher.find_forced_tokens()
+                    expected = matcher.find_likely_tokens()
             generation.feed(drawn.token, expected)
 
 

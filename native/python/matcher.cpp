@@ -299,6 +299,28 @@ Args:
 Raises RuntimeError after a stop token. Cost: some microseconds where nothing is forced; where something is, some ten
 calls of `encode` with a hundred bytes each, the first time that it is found there.)")
         .def(
+            "find_likely_tokens",
+            [](nb::handle matcher, const nb::object& encode) -> nb::list {
+                auto& self = nb::cast<PyMatcher&>(matcher);
+                nb::list out;
+                if (!self.call([](TextMatcher& m) { return m.is_terminated(); }))
+                    out = nb::cast<nb::list>(
+                        call_python(self.compiled.attr("_likely_tokens"), matcher, self.steps(kStepsBefore), encode));
+                return nb::len(out) > 0 ? out : nb::cast<nb::list>(matcher.attr("find_forced_tokens")(encode));
+            },
+            "encode"_a = nb::none(),
+            nb::sig("def find_likely_tokens(self, encode: Callable[[str], Sequence[int]] | None = None) -> list[int]"),
+            R"(The tokens that probably come next, for drafts that a model verifies; changes nothing.
+
+They continue where find_forced_tokens() ends because white space is free: what stood between the same two characters before is taken
+to come again, and else what most models write. All are text; each is allowed after those before it. Where nothing is guessed they
+are those of find_forced_tokens().
+
+Args:
+    encode: as for find_forced_tokens().
+
+Raises RuntimeError after a stop token. Cost: a call of `encode`, and 5 to 20 us for each place with white space.)")
+        .def(
             "rollback", [](PyMatcher& self, std::int64_t n) { self.call([&](TextMatcher&) { self.rollback(steps_of(n)); }); },
             "num_tokens"_a = 1,
             R"(Takes back the last `num_tokens` accepted tokens or strings, a stop token among them.

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from psc.adapters.constraints import Constraint, Hypothesis, Requests
 from psc.adapters.sequences import Growth, Sequences
-from psc.adapters.transformers_drafts import propose_forced_tokens
+from psc.adapters.transformers_drafts import propose_drafts
 from psc.adapters.transformers_modes import (
     NO_BATCHES,
     has_beams,
@@ -67,8 +67,8 @@ class GrammarLogitsProcessor(LogitsProcessor):  # type: ignore[misc]  # the pack
         in_place: mask the given scores, which saves a copy; `generate(output_logits=True)` then returns masked logits.
         masks: `psc.runtime.cupy_masks`, to store the masks on the model's GPU and send numbers of rows; by default masks are made
             on the CPU and sent, vocab_size / 8 bytes for each row and step.
-        drafts: with `prompt_lookup_num_tokens=`, whether the model reads the tokens that the grammar forces in one forward pass:
-            "forced", these and no others; "forced or prompt", where there are none those that prompt lookup finds.
+        drafts: with `prompt_lookup_num_tokens=`, whether the model reads several tokens in one forward pass: "forced", those that
+            the grammar leaves, but for white space; "forced or prompt", where there are none those that prompt lookup finds.
         encode: for drafts, gives the tokens of a text as the model's tokenizer cuts it; by default `TokenizerInfo.encode`.
         eos_token_id: the model's end-of-sequence tokens, `model.generation_config.eos_token_id`: an id, several, or None. They end
             the grammar's text in place of the vocabulary's stop tokens. `generate` stops at these tokens and at no others.
@@ -166,8 +166,8 @@ class GrammarLogitsProcessor(LogitsProcessor):  # type: ignore[misc]  # the pack
         self._had_dead_beam = False
         self._sequences.reset()
 
-    def forced_tokens(self, input_ids: torch.LongTensor) -> list[int]:
-        """What the grammar has follow the ids, see `GrammarMatcher.find_forced_tokens`; none after its end and without a grammar.
+    def likely_tokens(self, input_ids: torch.LongTensor) -> list[int]:
+        """What probably follows the ids, see `GrammarMatcher.find_likely_tokens`; none after the grammar's end and without one.
 
         Args:
             input_ids: (1, length), integers.
@@ -180,7 +180,7 @@ class GrammarLogitsProcessor(LogitsProcessor):  # type: ignore[misc]  # the pack
             n_rows, length, lambda columns: input_ids[:, columns].cpu().numpy().astype(np.int64, copy=False)
         )
         matcher = hypotheses[0].constraining
-        return [] if matcher is None else matcher.find_forced_tokens(self._encode)
+        return [] if matcher is None else matcher.find_likely_tokens(self._encode)
 
     def __repr__(self) -> str:
         of = repr(self._grammars) if isinstance(self._grammars, Constraint) else f"{len(self._grammars)} grammars"
@@ -315,4 +315,4 @@ def _copy(scores: Any) -> Any:
 
 
 refuse_continuous_batching(GrammarLogitsProcessor)
-propose_forced_tokens(GrammarLogitsProcessor)
+propose_drafts(GrammarLogitsProcessor)

@@ -1,13 +1,13 @@
 """Forced text as drafts in Transformers' assisted generation: no draft model, one forward pass for several tokens.
 
 `generate(prompt_lookup_num_tokens=…)` looks for candidates in the prompt, and verifies them. Where a processor of psc says so, the
-candidates are the tokens that its grammar forces; where it forces none, those from the prompt, or none. The model chooses each
-token under its mask as always, and a candidate stays where it is what was chosen: the text is as without.
+candidates are the tokens that its grammar leaves, but for white space; where there are none, those from the prompt, or none. The
+model chooses each token under its mask as always, and a candidate stays where it is what was chosen: the text is as without.
 
 Transformers has no place for candidates of others, so the method that makes them is wrapped. It is left as it is where no processor
 of the generation asks for drafts.
 
-Cost: that of `GrammarMatcher.find_forced_tokens` for each forward pass.
+Cost: that of `GrammarMatcher.find_likely_tokens` for each forward pass.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ class Drafting(Protocol):
     drafts: str | None
     """None: it is not asked. "forced": what it knows, and nothing else. "forced or prompt": else what is found in the prompt."""
 
-    def forced_tokens(self, input_ids: torch.LongTensor) -> list[int]:
-        """What follows the ids whatever the model prefers."""
+    def likely_tokens(self, input_ids: torch.LongTensor) -> list[int]:
+        """What probably follows the ids, whatever the model is."""
         ...
 
 
-class ForcedCandidates:
+class GrammarCandidates:
     """What `generate` calls a candidate generator.
 
     Args:
-        processor: which knows what is forced.
-        otherwise: gives candidates where nothing is; None: there are none.
+        processor: which knows what is likely.
+        otherwise: gives candidates where it knows nothing; None: there are none.
         max_length: of prompt and text.
     """
 
@@ -54,7 +54,7 @@ class ForcedCandidates:
     def get_candidates(self, input_ids: torch.LongTensor, **more: Any) -> tuple[Any, Any]:
         """The ids and candidates after them."""
         room = _MOST if self._max_length is None else min(_MOST, self._max_length - input_ids.shape[1] - 1)
-        tokens = self._processor.forced_tokens(input_ids)[: max(room, 0)]
+        tokens = self._processor.likely_tokens(input_ids)[: max(room, 0)]
         if tokens:
             return torch.cat((input_ids, input_ids.new_tensor([tokens])), dim=1), None
         return (input_ids, None) if self._otherwise is None else self._otherwise.get_candidates(input_ids, **more)
@@ -63,7 +63,7 @@ class ForcedCandidates:
         """Learns nothing of how many were right."""
 
 
-def propose_forced_tokens(processor: type[Drafting]) -> None:
+def propose_drafts(processor: type[Drafting]) -> None:
     """Has `generate` ask processors of a class for candidates. Doing it again changes nothing."""
     mixin = _generation.GenerationMixin
     original = getattr(mixin, "_get_candidate_generator", None)
@@ -79,7 +79,7 @@ def _asking(original: Callable[..., Any], processor: type[Drafting]) -> Callable
         drafting = next((each for each in processors if isinstance(each, processor) and each.drafts is not None), None)
         if drafting is None or type(made).__name__ != "PromptLookupCandidateGenerator":
             return made
-        return ForcedCandidates(drafting, made if drafting.drafts == "forced or prompt" else None, made.max_length)
+        return GrammarCandidates(drafting, made if drafting.drafts == "forced or prompt" else None, made.max_length)
 
     asking.asks_psc = True  # type: ignore[attr-defined]
     return asking

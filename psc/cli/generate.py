@@ -57,7 +57,9 @@ _STEPS = ("model", "grammar", "Transformers", "tokenizer", "weights")
 )
 @click.option("--seed", type=int, help="Of what is drawn; without it, another one every time.")
 @click.option(
-    "--no-drafts", is_flag=True, help="Read forced tokens one by one, not several in one forward pass; the text is the same."
+    "--no-drafts",
+    is_flag=True,
+    help="Read one token in each forward pass, also where the grammar leaves one way; the text is the same.",
 )
 @click.option("--no-cache", is_flag=True, help="Convert a .gguf file for this text only, and keep nothing of it.")
 @grammar_options

@@ -147,7 +147,8 @@ class ServiceOptions:
     """Size of a table of mask rows, in MB of 2^20 bytes, in each of vLLM's workers, which are then sent four bytes a request and
     step instead of a mask; 0 is no table."""
     forced_drafts: bool = _option(False, _flag)
-    """Whether vLLM, where it speculates, verifies the tokens that a grammar forces instead of what its proposer found."""
+    """Whether vLLM, where it speculates, verifies the tokens that a grammar leaves, but for white space, instead of what its
+    proposer found."""
     reasoning: Literal["grammar", "engine"] = _option("grammar", _one_of("grammar", "engine"))
     """Who looks, in vLLM, for the end of a model's reasoning: psc, as the first part of the grammar, or vLLM, beside it."""
     any_whitespace: bool = _option(True, _flag)

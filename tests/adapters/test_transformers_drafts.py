@@ -112,7 +112,7 @@ def test_a_text_of_one_way_takes_two_passes() -> None:
     if got[:-1] == tokens:  # else the model cuts the text in its own way, which random weights do
         assert n <= 2
     assert b"".join(info.token_texts[t] for t in got[:-1]) == wanted.encode()
-    assert processor.forced_tokens(torch.tensor([[1, 2, 3]])) == tokens
+    assert processor.likely_tokens(torch.tensor([[1, 2, 3]])) == tokens
 
 
 def test_without_the_mode_or_without_drafts_nothing_changes() -> None:

@@ -41,9 +41,10 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     Scheduler.update_draft_token_ids = before
 
 
-def scheduler(forced: bool = True, drafts: int = MOST, **options: Any) -> Any:
+def scheduler(forced: bool = True, drafts: int = MOST, any_whitespace: bool = False, **options: Any) -> Any:
     """As much of one as its update looks at."""
-    given = engine.config(drafts=drafts, additional={"forced_drafts": forced, "any_whitespace": False}, **options)
+    additional = {"forced_drafts": forced, "any_whitespace": any_whitespace}
+    given = engine.config(drafts=drafts, additional=additional, **options)
     return SimpleNamespace(requests={}, structured_output_manager=engine.manager(given), vllm_config=given)
 
 
@@ -72,13 +73,22 @@ def test_what_is_forced_takes_the_place_of_drafts() -> None:
     assert request.spec_token_ids == tokens[3 : 3 + len(request.spec_token_ids)]
 
 
-def test_masks_allow_every_draft_and_the_text_is_the_same() -> None:
+def test_usual_white_space_is_drafted() -> None:
+    of = scheduler(any_whitespace=True)
+    request = begin(of)
+    update(of, r=[])
+    drafts = engine.tokenizer().decode(request.spec_token_ids)
+    assert drafts and '{"true": "'.startswith(drafts)
+
+
+@pytest.mark.parametrize("any_whitespace", [False, True])
+def test_masks_allow_every_draft_and_the_text_is_the_same(any_whitespace: bool) -> None:
     """A sampler that takes the likeliest token of random scores, with vLLM's own rows for drafts."""
     fewer = 0
     for seed in range(6):
         written, steps = [], []
         for forced in (False, True):
-            of = scheduler(forced)
+            of = scheduler(forced, any_whitespace=any_whitespace)
             request = begin(of)
             grammar, manager = request.structured_output_request.grammar, of.structured_output_manager
             out: list[int] = []
@@ -101,7 +111,7 @@ def test_masks_allow_every_draft_and_the_text_is_the_same() -> None:
             steps.append(n)
         assert written[0] == written[1]
         fewer += steps[0] - steps[1]
-    assert fewer > 0
+    assert fewer > 0 or any_whitespace  # scores at random prefer other white space
 
 
 def test_requests_that_are_left_alone() -> None:
@@ -154,4 +164,4 @@ def test_an_error_of_the_tokenizer_leaves_the_request(monkeypatch: pytest.Monkey
     monkeypatch.setattr(request.structured_output_request.grammar.matcher.compiled.tokenizer_info, "_encode", failing)
     update(of, r=[])
     assert request.spec_token_ids == []
-    assert "no forced tokens" in caplog.text
+    assert "no drafts of grammar" in caplog.text

@@ -1,14 +1,14 @@
-"""Forced tokens as drafts in vLLM: tokens that a request's grammar forces replace those that a proposer drafted.
+"""Drafts of grammars in vLLM: the tokens that a request's grammar leaves replace those that a proposer drafted.
 
 vLLM verifies drafts where it speculates (`--speculative-config`); n-grams of the prompt need no draft model. After each step the
 scheduler gets new drafts and cuts them by the grammar. With the option `forced_drafts` psc then replaces the drafts of a request
-whose grammar forces tokens by these, at most as many as vLLM speculates. Every mask allows them and the sampler verifies them, so
-texts do not change.
+whose grammar leaves one way, but for white space, at most as many as vLLM speculates. Every mask allows them and the sampler
+verifies them, so texts do not change.
 
 With asynchronous scheduling drafts stay on the device, and vLLM does not ask: nothing is proposed then. `--no-async-scheduling` is
 for that. A request that reasons has its grammar's drafts once that has ended.
 
-Cost: of a request and step that of `GrammarMatcher.find_forced_tokens`.
+Cost: of a request and step that of `GrammarMatcher.find_likely_tokens`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _SEAMS: Final = (
 )
 
 
-def propose_forced_tokens(options: ServiceOptions, vllm_config: Any) -> None:
+def propose_drafts(options: ServiceOptions, vllm_config: Any) -> None:
     """Has vLLM's scheduler ask grammars for drafts, if the options say so. Called again, nothing changes."""
     if not options.forced_drafts:
         return
@@ -64,7 +64,7 @@ def _asking(original: Callable[[Any, Any], None]) -> Callable[[Any, Any], None]:
 
 
 def _propose(scheduler: Any, request: Any) -> None:
-    """Sets a request's drafts to what its grammar forces, if anything."""
+    """Sets a request's drafts to what its grammar makes likely, if anything."""
     if request is None or request.is_finished() or request.is_prefill_chunk or not request.use_structured_output:
         return
     asked = request.structured_output_request
@@ -74,9 +74,9 @@ def _propose(scheduler: Any, request: Any) -> None:
     if not asked.reasoning_ended and not constrains_always(scheduler.structured_output_manager):
         return
     try:
-        tokens = grammar.matcher.find_forced_tokens()
+        tokens = grammar.matcher.find_likely_tokens()
     except Exception as e:  # without drafts the text is the same
-        _log.warning("no forced tokens of grammar %r: %s", grammar.matcher.compiled.place, e)
+        _log.warning("no drafts of grammar %r: %s", grammar.matcher.compiled.place, e)
         return
     if tokens:
         request.spec_token_ids = tokens[: scheduler.vllm_config.num_speculative_tokens]

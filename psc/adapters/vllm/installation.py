@@ -14,7 +14,7 @@ from psc.adapters.switches import REQUIRE, mode_of
 from psc.adapters.vllm import SWITCH, reasoning
 from psc.adapters.vllm.backend import SERVICES, PscBackend, vocabulary_of
 from psc.adapters.vllm.configuration import options_of
-from psc.adapters.vllm.drafts import propose_forced_tokens
+from psc.adapters.vllm.drafts import propose_drafts
 from psc.adapters.vllm.formats import MODULES, NAME, joins_constraints, taking_names
 from psc.adapters.vllm.masks import MaskFilling
 from psc.adapters.vllm.row_ids import unfollow, why_no_row_ids
@@ -101,7 +101,7 @@ def _begin(manager: Any, vllm_config: Any) -> None:
         _log.info("psc %s serves structured outputs in the place of XGrammar; PSC_VLLM=0 switches it off", __version__)
         if options.mask_table_mb and (reason := why_no_row_ids(vllm_config)) is not None:
             _log.warning("workers are sent masks and not row ids: %s", reason)
-        propose_forced_tokens(options, vllm_config)
+        propose_drafts(options, vllm_config)
         SERVICES.begin(options, manager.tokenizer, vllm_config.model_config.get_vocab_size())
 
 
