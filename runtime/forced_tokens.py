@@ -107,10 +107,10 @@ class ForcedTokens:
             matcher: where the text is; it is not changed.
             steps: the last that it took.
         """
-        before = self._text_before(steps, is_all=matcher.n_steps == len(steps))
+        likely = self._likely.find(matcher, lambda: b"".join(self._text_of(step) for step in steps))
+        before = self._text_before(steps, is_all=matcher.n_steps == len(steps)) if likely else None
         if before is None:
             return []
-        likely = self._likely.find(matcher, b"".join(self._text_of(step) for step in steps))
         tokens = self._cut(_whole_characters(before + likely)).after(len(before))[:-1]
         return tokens[: matcher.validate_tokens(tokens)]
 

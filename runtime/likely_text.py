@@ -11,6 +11,7 @@ Cost: 5 to 30 us for each place where white space is guessed, and the cost of `f
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Final
 
 import numpy as np
@@ -41,34 +42,33 @@ class LikelyText:
         tokens = np.array([token for _, token in single], np.int64)
         self._words, self._bits = tokens >> 5, (tokens & 31).astype(np.int32)
 
-    def find(self, matcher: GrammarMatcher, before: bytes) -> bytes:
+    def find(self, matcher: GrammarMatcher, before: Callable[[], bytes]) -> bytes:
         """The bytes that probably come next; empty where no white space has to be guessed, and all is forced or open.
 
         Args:
             matcher: where the text is; it is not changed.
-            before: the end of the text so far, the more the better the guess.
+            before: gives the end of the text so far; the longer, the better the guess.
         """
         ahead, found, is_guess = matcher.fork(), b"", False
         while len(found) < _MAX_BYTES and not ahead.is_terminated():
-            more = ahead.find_jump_forward_string().encode()
-            if not more:
-                more = self._past_blanks(ahead, before + found)
-                is_guess |= bool(more)
+            more = ahead.find_jump_forward_string().encode()  # whole characters
+            if not more and (other := self._only_other(ahead)):
+                text = before() + found
+                usual, begun = usual_blanks(text, other), text[len(text.rstrip(_BLANKS)) :]
+                more = usual[len(begun) :] + other if usual.startswith(begun) else b""
+                is_guess = True
             if not more or not ahead.accept_string(more):
                 break
             found += more
         return found if is_guess else b""
 
-    def _past_blanks(self, ahead: GrammarMatcher, text: bytes) -> bytes:
-        """The white space and the byte that come next, where that byte has no alternative but white space; else nothing."""
+    def _only_other(self, ahead: GrammarMatcher) -> bytes:
+        """The byte that is allowed next besides white space, where there is one; else nothing."""
         if ahead.is_completed():
             return b""
         allowed = set(self._bytes[(ahead.mask()[self._words] >> self._bits & 1) == 1].tolist())
         others = bytes(allowed.difference(_BLANKS))
-        if len(others) != 1 or len(allowed) == 1:
-            return b""
-        usual, written = usual_blanks(text, others), text[len(text.rstrip(_BLANKS)) :]
-        return usual[len(written) :] + others if usual.startswith(written) else b""
+        return others if len(others) == 1 < len(allowed) else b""
 
 
 def usual_blanks(text: bytes, following: bytes) -> bytes:

@@ -143,6 +143,13 @@ def test_proposals_anywhere_are_allowed(make: str) -> None:
             assert matcher.accept_token(drafts[0] if usual else rng.choice(matcher.allowed_tokens().tolist()))
 
 
+def test_within_a_character() -> None:
+    info = trained("GPT-2")[1]
+    matcher = matcher_of('root ::= "a" [ ]* ("\u00e9" | "x") [ ]* "b"', info)
+    assert matcher.accept_string(b"a \xc3")
+    assert matcher.find_likely_tokens() == matcher.find_forced_tokens()
+
+
 def test_without_a_tokenizer() -> None:
     plain = psc.TokenizerInfo.from_tokens([b"a", b"b", b" ", b"the", b"</s>"], stop_token_ids=[4])
     matcher = matcher_of('root ::= "a" " "* "b"', plain)
