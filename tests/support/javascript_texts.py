@@ -10,6 +10,7 @@ a ? b : c ? d : e
 !a && ~b || typeof c, void 0, delete d.e
 a in b instanceof c
 new A; new A(); new A.B(c).d; new (f())(); new new A()()
+new new A; new new A(); new new new A.B; new⏎new⏎A; x = new new A(b) + c; class D extends new new E {}
 x = function () { return new.target }
 a?.b?.[c]?.(d).e
 a?.5:b
@@ -83,6 +84,9 @@ class A extends B.c(d) { constructor() { super(...a); super.b = super[c] } }
 class A { a; b = 1; static c; static d = 2; 'e' = 3; [f] = 4; 5; #g; static #h = 6; get; set; static; async }
 class A { a() {} static b() {} get c() { return 1 } set c(d) {} static async *e() {} #f() {} *[g]() {} async() {} get() {}; }
 class A { static { this.a = 1 } #b; c(d) { return #b in d && d.#b } }
+class A { #a; #b; c(d) { return d && #a in d || !(#b in d) && #a in d ? #a in d : d ?? #b in d } }
+class A { #a; #b; c(d) { return d | #a in d ^ #b in d & #a in d == #b in d != #a in d === #b in d !== #a in d } }
+class A { #a; #b; c(d) { if (d⏎&&⏎#a⏎in⏎d || e in d && #b in d, #a in d && e) return #a in d === true } }
 x = class extends (a, b) {}; x = class B {}
 x = class {}⏎(a)
 import 'a'

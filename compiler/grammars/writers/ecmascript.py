@@ -49,7 +49,7 @@ RULES: Final = _TEXTS["rules"]
 
 PRIORITIES: Final = {"head": ".4", "object": ".3", "left": ".2", "get_nl": ".2", "set_nl": ".2", "static_nl": ".2"}
 """Of two reductions, which: what a token can go on with, it goes on with."""
-SPOKEN: Final = {'"!"': "not_nl", '"~"': "complement_nl"}
+SPOKEN: Final = {'"!"': "not_nl", '"~"': "complement_nl", '"@"': "at_nl"}
 
 TERMINALS: Final = _TEXTS["terminals"]
 

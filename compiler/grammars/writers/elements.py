@@ -36,7 +36,7 @@ TYPED_TERMINALS: Final = _TEXTS["typed_terminals"]
 
 def with_elements(rules: Rules) -> Rules:
     """Rules in which operators that begin with `<` are separate from the others, which may also follow an element."""
-    less = [["lt"], ["LT", "lt"]]
+    less = [["lt"], ["LT", "lt"], ["NL_LT", "lt"]]
     others = [alternative for alternative in rules["operator"] if alternative not in less]
     typed = [alternative for alternative in rules["operator"] if alternative in less[1:]]
     return rules | {"operator": [["lt"], *typed, ["operator_at_jsx"]], "operator_at_jsx": others}

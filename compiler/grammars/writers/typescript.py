@@ -31,7 +31,7 @@ def rules() -> Rules:
 
 def terminals() -> str:
     """JavaScript's terminals and these."""
-    return without(ecmascript.TERMINALS, "INFIX", "COMPOUND") + TERMINALS
+    return without(ecmascript.TERMINALS, "INFIX", "LOGICAL", "COMPOUND") + TERMINALS
 
 
 def grammar() -> str:

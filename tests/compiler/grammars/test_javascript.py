@@ -179,6 +179,18 @@ class = 2
 a.#b.
 #a
 #a + b
+class A { #a; b(c) { return c && #a } }
+class A { #a; b(c) { return c && #a + c } }
+class A { #a; b(c) { return c + #a in c } }
+class A { #a; b(c) { return c < #a in c } }
+class A { #a; b(c) { return c in #a in c } }
+class A { #a; b(c) { return c instanceof #a in c } }
+class A { #a; b(c) { return c && c << #a in c } }
+class A { #a; b(c) { return !#a in c } }
+class A { #a; b(c) { return (#a) in c } }
+class A { #a; b(c) { for (c && #a in c;;) ; } }
+new new
+new new a?.b()
 enum A {}
 super
 new
