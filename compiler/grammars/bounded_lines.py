@@ -59,6 +59,7 @@ _TYPED_ELEMENTS: Final = r"""
 # blanks than n is LONG_REST, which the lexer has in each mode, since no rule has it.
 _PYTHON: Final = r"""
 %override start: | block_0 | block_0 REST | last_0
+%override last_statements: small_statements
 %override line_break: NEWLINE BLANK~0..8
 %override line_end: NEWLINE~1..9
 %override NEWLINE: /\r\n?|\n/

@@ -265,8 +265,10 @@ def _blocks(c: str, right: Sequence[str]) -> Rules:
         "block": [(f"{kind}_{c}",) for kind in _DONE],
     }
     if c == "0":
-        ends = ("definition", "with", "if", "loop")
-        rules["last"] = [(*begin, "small_statements"), *((*begin, f"{head}_last") for head in ends)]
+        ends = {"definition": [begin, *after("decorated")], "with": [begin], "if": [begin], "loop": [begin], "elif": after("if")}
+        ends |= {"else": after("if", "loop", "except", "except_group"), "finally": tries}
+        ends |= {"except": after("try", "except"), "except_group": after("try", "except_group")}
+        rules["last"] = [(*begin, "last_statements"), *((*b, f"{head}_last") for head, before in ends.items() for b in before)]
     if right:
         rules["body"] = [(f"{what}_{r}",) for r in right for what in ("block", "body")]
         rules["match"] = [(f"{what}_{r}",) for r in right for what in ("cases", "match")]
@@ -281,7 +283,7 @@ def heads() -> Rules:
     for head in HEADS:
         rules[f"{head}_line"] = [(f"{head}_head", "simple")]
         rules[f"{head}_open"] = [(f"{head}_head", "line_break")]
-        rules[f"{head}_last"] = [(f"{head}_head", "small_statements")]
+        rules[f"{head}_last"] = [(f"{head}_head", "last_statements")]
     return rules
 
 

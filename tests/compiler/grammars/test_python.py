@@ -70,6 +70,33 @@ ACCEPTED = [
     "match = {}; match[0] = match.a; match(x); case = type = 3",
 ]
 
+# The last line of a text, without a line end. What it ends is no block that is indented.
+LAST_LINES = [
+    "x",
+    "import a;",
+    "if a: b",
+    "if a:\n  b\nelif c: d",
+    "for a in b: c\nelse: d",
+    "with a: b",
+    "@a\n@b\nasync def f(): c",
+]
+LAST_LINES += ["class A: b", *(f"try: a\n{line}" for line in ("except: b", "except a: b\nelse: c", "except: b\nfinally: c"))]
+ENDS = ["", " \t", "# c", "  # c", " \f# c\f"]
+NOT_LAST = ["x = (", "def f():", "@a", "try: a", "try: a\nelse: b", "a\nelse: b", "@a\nx", "if a: b\nfinally: c"]
+ACCEPTED += [line + end for line in LAST_LINES for end in ENDS]
+
+# A form feed begins a line again.
+ACCEPTED += [
+    "\fx",
+    "\f",
+    " \f\f# c\fd\nx",
+    "a\n\fb\n",
+    "a\n \t\fb\n",
+    "if a:\n    b\n\f\n    c\n\fd",
+    "x \f+ y",
+    "if a:\n  b\n  \f",
+]
+
 ACCEPTED_BY_NEWER_PYTHON = [
     """x = f'{d["e"]} {f'nested {g}'}'""",
     "x = f'{\na\n}'",
@@ -141,7 +168,12 @@ STRICTER = [
     f"if a:\n{' ' * 13}b\n",
     "if a:\n \tb\n",
     "if a:\n  b",
+    "if a:\n\f    b\n",
+    "\\\nx = 1\n",
+    "match not a:\n  case _: b\n",
+    "match a := b,:\n  case _: c\n",
 ]
+REFUSED += [line + end for line in NOT_LAST for end in ENDS]
 
 
 @cache
