@@ -265,7 +265,8 @@ def _blocks(c: str, right: Sequence[str]) -> Rules:
         "block": [(f"{kind}_{c}",) for kind in _DONE],
     }
     if c == "0":
-        ends = {"definition": [begin, *after("decorated")], "with": [begin], "if": [begin], "loop": [begin], "elif": after("if")}
+        ends: dict[str, list[Alternative]] = {"definition": [begin, *after("decorated")]}
+        ends |= {"with": [begin], "if": [begin], "loop": [begin], "elif": after("if")}
         ends |= {"else": after("if", "loop", "except", "except_group"), "finally": tries}
         ends |= {"except": after("try", "except"), "except_group": after("try", "except_group")}
         rules["last"] = [(*begin, "last_statements"), *((*b, f"{head}_last") for head, before in ends.items() for b in before)]
