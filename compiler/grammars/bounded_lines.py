@@ -86,12 +86,20 @@ DIRECTIVE_LINE: /\n[\t\v\f\r \n]{0,n-1}/ DIRECTIVE
 COMMENTED: (DIRECTIVE | DIRECTIVE_LINE) BLANKS_OF_DIRECTIVE? /\/[*\/]/
 %ignore COMMENTED
 """
+# Blanks behind a string are of its lexeme.
+_POSTGRESQL: Final = r"""
+%override NEXT_LINE: /(?=[ \t\n\r\f\v]{1,n}')[ \t\f\v]*[\n\r][ \t\n\r\f\v]*/
+%override BEHIND_STRING: /[ \t\n\r\f\v]{1,n}/
+LONG_STRING.1: (/[nbx]|u&/i? QUOTED (NEXT_LINE QUOTED)* | "e"i ESCAPED (NEXT_LINE ESCAPED)*) /[ \t\n\r\f\v]{n+1,}/
+%ignore LONG_STRING
+"""
 
 BOUNDED_LINES: Final[Mapping[str, BoundedLines]] = {
     "c": BoundedLines(_C, frozenset({"BLANK", "NEWLINES", "DIRECTIVE_LINE"})),
     "go": BoundedLines(_GO),
     "javascript": BoundedLines(_JAVASCRIPT),
     "jsx": BoundedLines(_JAVASCRIPT + _ELEMENTS),
+    "postgresql": BoundedLines(_POSTGRESQL),
     "python": BoundedLines(_PYTHON, frozenset({"BLANKS"})),
     "tsx": BoundedLines(_JAVASCRIPT + _ELEMENTS + _TYPED_ELEMENTS),
     "typescript": BoundedLines(_JAVASCRIPT),

@@ -108,3 +108,10 @@ security label for x on role r is 'y'
 import foreign schema s limit to (a, b) from server t into u
 create table precision (partition int, at text, year date, values int)
 select set, by, insert, update, delete from if where interval = delete
+create index i on t (a nulls first, b nulls, c nulls nulls last, d nulls (x = 1) desc, e asc nulls first)
+alter table t add exclude using gist (a nulls last with =)
+select a from t order by a using operator(s.<) nulls first, b using operator(+), c using <
+explain (analyse true, buffers) select 1
+vacuum (analyse) t
+create publication p for tables in schema s, current_schema, t
+alter foreign table t options (set table $$(select 1)$$)

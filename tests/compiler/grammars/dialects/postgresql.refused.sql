@@ -71,3 +71,9 @@ execute
 analyze verbose verbose
 1
 select 1 -
+create index i on t (a nulls last asc)
+create index i on t (a nulls first nulls last)
+create index i on t (a nulls middle)
+select a from t order by a using s.<
+select a from t order by a using operator <
+create publication p for current_schema
