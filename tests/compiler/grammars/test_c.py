@@ -1,8 +1,10 @@
 """The bundled C grammar, as a table of what it accepts and what it refuses; GCC, where it is installed, judges both alike."""
 
+import re
 from functools import cache
 
 import pytest
+from bundled_texts import takes
 from masks_along_texts import check_masks_along
 from vocabularies import byte_tokenizer
 
@@ -27,20 +29,40 @@ ACCEPTED = [
     "struct a { int b; struct a *c; } *d; void f(void) { d->c->b++; (*d).b = ((struct a) { 1, d }).b; f(); (*f)(); }",
     "int a = 0x1Fu, b = 017, c = 'a' + L'\\n' + '\\x1f' + '\\'', d = 1e5 + .5f + 1. + 0x1p-3L + 1ull;",
     'char *a = "b" "c\\n\\"d\\"" L"\\u00e9";',
-    "_Static_assert(sizeof(int) == 4, \"a\"); _Noreturn void f(void); _Thread_local int b; _Alignas(16) int c; _Atomic(int) d;",
+    '_Static_assert(sizeof(int) == 4, "a"); _Noreturn void f(void); _Thread_local int b; _Alignas(16) int c; _Atomic(int) d;',
     "int a = _Generic(1, int: 2, default: 3), b = _Alignof(int);",
     "// a \\\n b\n/* c * d */ int e; /**/\n",
     "#include <a.h>\n#define b(c) \\\n  { c }\nint d;\n#if 0\nint g;\n#endif\n",
     "int f(void) { int a = ({ int b = 1; b; }); return a ?: 2; }",
-    "extern int f(int a) __asm__(\"g\") __attribute__((nonnull, aligned(8), format (printf, 1, 2)));",
+    'extern int f(int a) __asm__("g") __attribute__((nonnull, aligned(8), format (printf, 1, 2)));',
     "struct __attribute__((packed)) a { } b = { }; int c[] = { [0 ... 3] = 1 }; __extension__ typedef int d;",
-    "void f(int a) { asm volatile (\"b %0\" : \"=r\" (a) : [c] \"r\" (a), \"i\" (3) : \"memory\", \"cc\"); __asm__ (\"nop\"); }",
+    'void f(int a) { asm volatile ("b %0" : "=r" (a) : [c] "r" (a), "i" (3) : "memory", "cc"); __asm__ ("nop"); }',
     "void f(void) { void *a = &&b; goto *a; b: ; switch (1) { case 1 ... 3: ; } __typeof__(a) c; typeof(int *) d; }",
     "void f(int a, ...) { __builtin_va_list b; int c = __builtin_va_arg(b, int) + __builtin_offsetof(struct { int d; }, d); }",
     "long a; int long unsigned b; long const int long c; short d; double long e; _Complex float f; signed char *g; char h;",
     "int long const long unsigned a; long double _Complex b; unsigned __int128 d; short int signed e; char signed f;",
     "int f(void) { int __label__x; { __label__ a, b; a: b: ; } return 0; }",
-]  # fmt: skip
+    "void f(int a) { b: int c; switch (a) { case 1: int d = 2; case 2: e: default: } g: { } h: i: ; while (a) j: k: a--; l: }",
+    "unsigned int _Complex a; _Complex int b; _Complex unsigned char c; short _Complex d; __complex__ long e;",
+    '_Pragma("a") int b; void f(void) { _Pragma("c") int d; _Pragma("e") f(); } struct s { _Pragma("g") int h; };',
+    "[[nodiscard]] int f(void); [[noreturn, gnu::cold]] void g(int a [[maybe_unused]], [[maybe_unused]] int b) [[c]];",
+    'struct [[deprecated("a")]] s { [[b]] int c; int d [[e]], f[2] [[g]]; }; enum [[h]] i { J [[k]] = 1, L [[m]] };',
+    "void f(int a) { switch (a) { case 1: a++; [[fallthrough]]; default: ; } [[b]] int c; [[d]] e: a++; if (a) [[g]] { } }",
+    "[[a]]; [[gnu::aligned(8)]] int b; [[]] int c; [[gnu::const, , d()]] int f(void) { return 1; } int g(void) [[h]] { return 2; }",
+]
+HEADERS = {
+    "complex": "_Complex",
+    "noreturn": "_Noreturn",
+    "alignas": "_Alignas",
+    "alignof": "_Alignof",
+    "thread_local": "_Thread_local",
+}
+OF_HEADERS = [
+    "double complex a = 1.0; complex float b; float complex *f(complex long double c);",
+    "noreturn void f(void); static noreturn void g(void) { for (;;) ; }",
+    "alignas(16) int a; alignas(double) char b[8]; int c = alignof(int); thread_local int d; static thread_local int *e;",
+]
+NOT_OF_HEADERS = ["complex void a;", "alignas int a;", "int a = alignof;", "thread_local;;a"]  # fmt: skip
 REFUSED = [
     "int",
     "int int a;",
@@ -78,7 +100,22 @@ REFUSED = [
     "int f(void) { do ; while (1) }",
     "int f(void) { for (;) ; }",
     "int f(void) { goto 1; }",
-    "int f(void) { a: }",
+    "int f(int a) { if (a) b: }",
+    "int f(int a) { if (a) b: int c; }",
+    "int f(int a) { do b: while (a); }",
+    "_Complex void a;",
+    "_Complex _Bool a;",
+    "_Pragma(a) int b;",
+    "[[ int a;",
+    "[a] int b;",
+    "[[a b]] int c;",
+    "[[a::]] int b;",
+    "[[a::b::c]] int d;",
+    "int (a) [[b]];",
+    "int a = [[b]] 1;",
+    "int [[a]] const b;",
+    "int a[2][[1]];",
+    "int f(void) { [[a]] }",
     "int f(void) { 1 2; }",
     "int f(int a) { a +; }",
     "struct { int b; } a; int f(void) { a.1; }",
@@ -116,12 +153,12 @@ def accepts(text: str) -> bool:
     return matcher.accept_prefix(data) == len(data) and matcher.is_completed()
 
 
-@pytest.mark.parametrize("text", ACCEPTED)
+@pytest.mark.parametrize("text", ACCEPTED + OF_HEADERS)
 def test_accepts(text: str) -> None:
     assert accepts(text)
 
 
-@pytest.mark.parametrize("text", REFUSED)
+@pytest.mark.parametrize("text", REFUSED + NOT_OF_HEADERS)
 def test_refuses(text: str) -> None:
     assert not accepts(text)
 
@@ -132,13 +169,25 @@ def test_gcc_judges_alike() -> None:
     except ReferenceMissingError as e:
         pytest.skip(str(e))
     assert [t for t, r in zip(ACCEPTED, gcc.judge(ACCEPTED), strict=True) if r is not None] == []
-    label_at_the_end = ["int f(void) { a: }"]  # which C 17 has not
-    assert [t for t, r in zip(REFUSED, gcc.judge(REFUSED), strict=True) if r is None] == label_at_the_end
+    of_the_preprocessor = ["_Pragma(a) int b;"]  # whose errors do not count
+    assert [t for t, r in zip(REFUSED, gcc.judge(REFUSED), strict=True) if r is None] == of_the_preprocessor
+    for texts, taken in ((OF_HEADERS, True), (NOT_OF_HEADERS, False)):
+        defined = [re.sub("|".join(HEADERS), lambda word: HEADERS[word[0]], text) for text in texts]
+        assert [(r is None) is taken for r in gcc.judge(defined)] == [True] * len(texts)
 
 
 def test_directives_are_blank_with_their_comments() -> None:
     assert accepts("#if 0 /* a\n  b */ c\nint d; /* e */ # f\n  # /* g\n h */ i \\\n j\n")
     assert accepts(" #pragma a\n\n\n\t#pragma b")
+
+
+def test_what_only_a_header_makes_a_word_is_a_name() -> None:
+    assert accepts("struct complex { int complex; } complex; complex a; complex *f(int noreturn) __attribute__((noreturn));")
+
+
+@pytest.mark.parametrize("text", ACCEPTED[-7:] + OF_HEADERS)
+def test_with_bounded_layout(text: str) -> None:
+    assert takes("c?layout=bounded", text)
 
 
 def test_a_name_among_strings_is_a_macro() -> None:
