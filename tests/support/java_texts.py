@@ -43,6 +43,7 @@ EXPRESSIONS = [
     # class literals and method references
     "int.class == void.class || int[].class == a.B[][].class",
     "A::new",
+    "f(A::<String>new, B<C>::<D, E[]>new, a.B::<C<D>>new)",
     'f(int[]::new, A[]::clone, this::g, super::h, a.b()::c, "s"::length)',
     "f(List<String>::new, Class<?>[]::new, A::<B>c)",
     "(List<String>::new)",
@@ -277,6 +278,9 @@ NOT_EXPRESSIONS = [
     '"""a"""',
     "List<String>",
     "A::1",
+    "A::<>new",
+    "A::<B>",
+    "A::<B>1",
     "switch (a) { b(); }",
     "switch (a) { case 1 -> b; case 2: yield c; }",
     "a -> ",
