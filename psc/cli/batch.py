@@ -61,7 +61,7 @@ INTERRUPTED = 130
     "spec",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="SPEC.toml",
-    help="Only say what it would take on the cluster that a file describes, in time, money and memory; see docs/cluster.md.",
+    help="Only say what it would take on the cluster that a file describes, in time, money and memory; see docs/cluster-size.md.",
 )
 @schema_options
 @click.option("--force", is_flag=True, help="Compile what the store has, too.")
