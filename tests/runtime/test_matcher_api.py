@@ -1,6 +1,6 @@
 """What each call of a matcher does, by a table of cases and against its own definition: a fresh matcher that replays the history.
 
-Names and meanings are XGrammar's; where ours differ on purpose (docs/xgrammar.md), the test says so.
+Names and meanings are XGrammar's; where ours differ on purpose (docs/xgrammar-differences.md), the test says so.
 """
 
 import copy
