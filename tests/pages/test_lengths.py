@@ -15,8 +15,6 @@ WORDS, WORDS_BETWEEN_HEADINGS = 1500, 300
 LONGER = {
     "docs/artifact-format.md": 2338,
     "docs/benchmarks.md": 1996,
-    "docs/internals.md": 1987,
-    "docs/json-schema.md": 1699,
     "docs/limits.md": 1695,
     "docs/registry-protocol.md": 1707,
 }
@@ -24,7 +22,6 @@ FEWER_HEADINGS = {
     "CONTRIBUTING.md": 355,
     "docs/artifact-format.md": 593,
     "docs/ebnf.md": 315,
-    "docs/json-schema.md": 395,
     "docs/sql.md": 324,
     "docs/tool-calls.md": 302,
 }
