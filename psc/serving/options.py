@@ -150,7 +150,8 @@ class ServiceOptions:
     """Whether vLLM, where it speculates, verifies the tokens that a grammar leaves, but for white space, instead of what its
     proposer found."""
     reasoning: Literal["grammar", "engine"] = _option("grammar", _one_of("grammar", "engine"))
-    """Who looks, in vLLM, for the end of a model's reasoning: psc, as the first part of the grammar, or vLLM, beside it."""
+    """Whether a model's reasoning is the first part of its grammar, with masks from the first token on, or the engine's alone: of
+    vLLM and SGLang."""
     any_whitespace: bool = _option(True, _flag)
     """Whether JSON may have white space anywhere; else it has none, or that of `spaced`."""
     spaced: bool = _option(False, _flag)

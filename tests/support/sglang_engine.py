@@ -61,7 +61,7 @@ with warnings.catch_warnings():
     from psc.adapters.sglang.backend import PscGrammarBackend
     from psc.adapters.sglang.seams import SCHEDULER
 
-END, THINK, THINK_END = "<|end|>", "<think>", "</think>"
+END, THINK, THINK_END, CALL = "<|end|>", "<think>", "</think>", "<tool_call>"
 _WORDS = "true false null 12 345 0.5 - -0 2024 : the cat hello world ab abc ca call root x yes no maybe é 日"
 _SPACED = ' |  |\n |": |", |", "| the| cat| world'
 _MARKS = '{" ": "," ", "} "a" "b" [] [1 {} }} }, {"name" \\u \\n \\" <call call> </ <tool>'
@@ -81,8 +81,8 @@ def tokenizer(left_out: str = "") -> Any:
     made.pre_tokenizer = spelling
     made.decoder = tokenizers.decoders.ByteLevel()
     fast = transformers.PreTrainedTokenizerFast(tokenizer_object=made, eos_token=END)
-    # As Qwen's have it, the marks of reasoning are added tokens and not special ones.
-    fast.add_tokens([transformers.AddedToken(t, special=False) for t in (THINK, THINK_END)])
+    # As Qwen's have it, the marks of reasoning and calls are added tokens and not special ones.
+    fast.add_tokens([transformers.AddedToken(t, special=False) for t in (THINK, THINK_END, CALL)])
     return fast
 
 

@@ -24,6 +24,7 @@ from psc.adapters.seams import NotAtWorkError, Seam, broken_seams
 from psc.adapters.sglang import ADD, NAME, SWITCH
 from psc.adapters.sglang.backend import PscGrammarBackend
 from psc.adapters.sglang.masks import fill_vocab_mask_batched, traverse_tree
+from psc.adapters.sglang.reasoning import begin_with_reasoning
 from psc.adapters.sglang.seams import BASE, CHOICE_SEAMS, DRAFT_SEAM, SCHEDULER, SCHEDULER_STATE_SEAM, STATE_SEAM, XGRAMMAR
 from psc.adapters.switches import REQUIRE, mode_of
 
@@ -82,11 +83,15 @@ def make_backend(server_args: Any, tokenizer: Any, vocab_size: int, eos_token_id
     except TokenizerNotSupportedError as e:
         raise ValueError(f"--grammar-backend {NAME}: {e}") from e
     if serving.reasoning_parser:
-        parser = ReasoningParser(model_type=serving.reasoning_parser, stream_reasoning=False, tokenizer=tokenizer)
+        parser = _reasoning_parser(tokenizer)
         # As the engine does: without an end token, the grammar constrains from the first token on.
         if _think_end_ids(parser.detector, tokenizer):
             return ReasonerGrammarBackend(backend, parser, tokenizer, enable_strict_thinking=serving.enable_strict_thinking)
     return backend
+
+
+def _reasoning_parser(tokenizer: Any) -> ReasoningParser:
+    return ReasoningParser(model_type=get_serving().reasoning_parser, stream_reasoning=False, tokenizer=tokenizer)
 
 
 def _think_end_ids(detector: Any, tokenizer: Any) -> Any:
@@ -96,18 +101,21 @@ def _think_end_ids(detector: Any, tokenizer: Any) -> Any:
     return tokenizer.encode(detector.think_end_token, add_special_tokens=False)
 
 
-def create_backend(original: Callable[..., BaseGrammarBackend | None], *args: Any, **kwargs: Any) -> Any:
+def create_backend(
+    original: Callable[..., BaseGrammarBackend | None], server_args: Any, tokenizer: Any, *args: Any, **kwargs: Any
+) -> Any:
     """Around the engine's ``create_grammar_backend``: where it made psc's backend, the rest of the engine gets it, too.
 
     Raises:
         NotAtWorkError: it made another one, or none, and the engine is to start with psc only.
     """
-    made: Any = original(*args, **kwargs)
+    made: Any = original(server_args, tokenizer, *args, **kwargs)
     wrapped = isinstance(made, ReasonerGrammarBackend)
     backend = made.grammar_backend if wrapped else made
     if isinstance(backend, PscGrammarBackend):
         if wrapped:  # its own are the ones that are used
             made.cache, made.executor = backend.cache, backend.executor
+            begin_with_reasoning(made, _reasoning_parser(tokenizer).detector, tokenizer)
         _hook_scheduler()
         # Not where the plugin is loaded: the engine says later where its processes log.
         _log.info("psc %s serves structured outputs in the place of XGrammar; %s=0 switches it off", __version__, SWITCH)

@@ -53,6 +53,15 @@ DRAFT_SEAM: Final = Seam(
 )
 """The seam that psc can do without: masks along drafts."""
 
+REASONING_SEAMS: Final = (
+    Seam(f"{_REASONER}:ReasonerGrammarBackend._make_grammar_object", ("self", "grammar", "reasoning"), by_position=True),
+    Seam(f"{_REASONER}:ReasonerGrammarObject._is_thinking"),
+    Seam(f"{_REASONER}:ReasonerGrammarObject.transfer_state", ("self", "token"), by_position=True),
+    Seam(f"{_REASONER}:ReasonerGrammarObject.rollback", ("self", "k"), by_position=True),
+    Seam(f"{_REASONER}:ReasonerGrammarObject.fill_vocab_mask", ("self", "vocab_mask", "idx"), by_position=True),
+)
+"""Likewise: masks while the model reasons."""
+
 STATE_SEAM: Final = Seam(
     "sglang.srt.managers.scheduler_components.internal_state:SchedulerInternalStateController.get_internal_state", ("recv_req",)
 )

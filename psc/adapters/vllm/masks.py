@@ -13,7 +13,7 @@ Cost: 1 us a request and the differences in its rows, on all threads.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from itertools import compress
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psc._core import MaskBuffer
+from psc.adapters.mask_rows import allow_all_but
 from psc.adapters.vllm.grammar import PscGrammar
 from psc.adapters.vllm.row_ids import RowIds, RowIdSource, row_id_source
 
@@ -185,11 +186,3 @@ def constrains_always(manager: StructuredOutputManager) -> bool:
     # Releases differ in what they call the parser; what has neither name may reason.
     parser = getattr(manager, "reasoner_cls", getattr(manager, "reasoner", manager))
     return bool(getattr(manager, "enable_in_reasoning", False)) or parser is None
-
-
-def allow_all_but(row: Rows, masked: Iterable[int]) -> None:
-    """Writes a row that allows all tokens but some, which it has bits for."""
-    row.fill(-1)
-    unsigned = row.view(np.uint32)
-    for token in masked:
-        unsigned[token >> 5] &= ~np.uint32(1 << (token & 31))

@@ -26,10 +26,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from psc.adapters.mask_rows import allow_all_but
 from psc.adapters.seams import Seam, broken_seams
 from psc.adapters.vllm.configuration import options_of
 from psc.adapters.vllm.grammar import PscGrammar
-from psc.adapters.vllm.masks import allow_all_but
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
