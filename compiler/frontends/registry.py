@@ -77,12 +77,27 @@ class _Ebnf(FrontEnd):
 
         return load_ebnf(text, root=options.start, source_name=origin, names=names)
 
+    def language_of(self, text: str) -> str:
+        from psc.compiler.frontends.w3c.recognition import is_w3c
+
+        return "w3c_ebnf" if is_w3c(text) else self.language
+
     def names_tokens(self, text: str, settings: Settings) -> bool:
         if _LIKE_EBNF_TOKENS.search(text) is None:
             return False
         from psc.compiler.frontends.ebnf.lexer import names_tokens
 
         return names_tokens(text)
+
+
+class _W3c(FrontEnd):
+    def read(self, text: str, options: GrammarOptions, origin: str, names: TokenNames | None) -> RuleSet:
+        from psc.compiler.frontends.w3c.parser import load_w3c
+
+        return load_w3c(text, start=options.start, source_name=origin)
+
+    def names_tokens(self, text: str, settings: Settings) -> bool:
+        return False
 
 
 class _Regex(FrontEnd):
@@ -202,6 +217,7 @@ FRONT_ENDS: dict[str, FrontEnd] = {
             keeps_tables=True,
         ),
         _Ebnf(language="ebnf", title="EBNF", a_grammar="an EBNF grammar", suffixes=(".ebnf", ".gbnf")),
+        _W3c(language="w3c_ebnf", title="W3C's EBNF", a_grammar="a grammar in W3C's EBNF"),
         _Regex(language="regex", title="regular expression", a_grammar="a regular expression", has_rules=False),
         _JsonSchema(
             language="json_schema",

@@ -85,7 +85,9 @@ def grammar_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "(modal).",
         ),
         click.option(
-            "--start", metavar="RULE", help="The rule that a whole text must match: by default start, and root in an EBNF grammar."
+            "--start",
+            metavar="RULE",
+            help="The rule that a whole text must match: by default start, root in EBNF, and the first one in W3C's EBNF.",
         ),
     ):
         decorated = option(decorated)

@@ -20,6 +20,7 @@ from psc.compiler.frontends.registry import combined, front_end
 from psc.compiler.frontends.request import GrammarKey, GrammarRequest
 from psc.errors import DeserializeFormatError, GrammarError
 from psc.grammars import known_grammars
+from psc.requests.ebnf_texts import ebnf_request
 from psc.requests.json_schemas import Resolver, Schema, SchemaOptions, schema_request, takes_schema_options
 from psc.requests.lark_texts import LarkDialect, lark_request
 from psc.requests.other_kinds import looks_like
@@ -78,18 +79,18 @@ class Grammar:
 
     @staticmethod
     def from_ebnf(ebnf_string: str, *, root_rule_name: str = "root", source_name: str = UNNAMED) -> Grammar:
-        """Reads EBNF (GBNF) text.
+        """Reads EBNF text: in the notation of XGrammar and llama.cpp (GBNF), or in W3C's, see docs/w3c-ebnf.md.
 
         Args:
             ebnf_string: the grammar.
-            root_rule_name: the rule that a whole text must match.
+            root_rule_name: the rule that a whole text must match; the first one of a text in W3C's notation without a rule `root`.
             source_name: the file it came from, for messages.
 
         Raises:
             GrammarError: the text is malformed, or a rule is missing.
         """
         ebnf_string = check_text(ebnf_string, "ebnf_string")
-        return Grammar.parse(GrammarRequest.of("ebnf", ebnf_string, start=root_rule_name, origin=source_name))
+        return Grammar.parse(ebnf_request(ebnf_string, root=root_rule_name, origin=source_name))
 
     @staticmethod
     def from_regex(regex_string: str, *, print_converted_ebnf: bool = False) -> Grammar:

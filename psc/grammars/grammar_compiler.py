@@ -27,6 +27,7 @@ from psc.grammars.cache import GrammarCache, Shared
 from psc.grammars.compiled_grammar import CompiledGrammar, compile_just_in_time, compiled_from_artifact, compiled_like
 from psc.grammars.grammar import Grammar, named_requests, read_instead
 from psc.grammars.near_artifacts import Wanted
+from psc.requests.ebnf_texts import ebnf_request
 from psc.requests.json_schemas import Resolver, Schema, SchemaOptions, schema_request, takes_schema_options
 from psc.requests.lark_texts import LarkDialect, lark_request
 from psc.requests.structural_tag_request import structural_tag_request
@@ -134,7 +135,7 @@ class GrammarCompiler:
         """Compiles a grammar.
 
         Args:
-            grammar: EBNF text, a ``Grammar``, or a ``GrammarRequest`` in any language that has a front end.
+            grammar: EBNF text, see ``Grammar.from_ebnf``; a ``Grammar``; or a ``GrammarRequest`` in any language with a front end.
             root_rule_name: the rule of EBNF text that a whole text must match.
             cancellation: calls the compilation off from another thread.
 
@@ -151,7 +152,7 @@ class GrammarCompiler:
             return self._compile(grammar, cancellation=cancellation)
         if not isinstance(grammar, str):
             raise TypeError(f"the grammar must be EBNF text or a Grammar (or a GrammarRequest), not {type(grammar).__name__}")
-        return self._compile(GrammarRequest.of("ebnf", grammar, start=root_rule_name), cancellation=cancellation)
+        return self._compile(ebnf_request(grammar, root=root_rule_name), cancellation=cancellation)
 
     def compile_regex(self, regex: str, *, cancellation: Cancellation | None = None) -> CompiledGrammar:
         """Compiles a regular expression that the whole text must match. Raises GrammarError, CompilationCancelledError."""

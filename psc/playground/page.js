@@ -5,6 +5,7 @@
 
 const EXAMPLES = {
   ebnf: ['root ::= "yes" | "no" | percent\npercent ::= [0-9]{1,3} "%"\n', "1"],
+  w3c_ebnf: ["[1] list ::= '[' ( word ( ',' word )* )? ']'\n[2] word ::= [a-z]+ - 'nil'\n", "[ab,ni"],
   lark: ['start: assignment+\nassignment: NAME "=" value ";"\nvalue: "none" | NAME | "(" value ")"\nNAME: /[a-zà-ÿ]+/\n%ignore /[ \\n]+/\n', "a = (no"],
   regex: ["\\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])", "2026-1"],
   json_schema: [

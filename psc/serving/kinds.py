@@ -14,6 +14,7 @@ from psc.compiler.frontends.front_end import check_text
 from psc.compiler.frontends.lookup import find_grammar, names_bundled, with_bounded_layout
 from psc.compiler.frontends.request import GrammarRequest
 from psc.errors import GrammarError
+from psc.requests.ebnf_texts import ebnf_request
 from psc.requests.lark_texts import lark_request
 from psc.requests.structural_tag_request import structural_tag_request
 from psc.serving.options import ServiceOptions
@@ -103,7 +104,7 @@ def _ebnf_literal(text: str) -> str:
 def _ebnf(text: str, options: ServiceOptions) -> GrammarRequest:
     if names_bundled(text):
         return bundled_request(text, options)
-    return GrammarRequest.of("ebnf", text)
+    return ebnf_request(text)
 
 
 def _lark(text: str, options: ServiceOptions) -> GrammarRequest:

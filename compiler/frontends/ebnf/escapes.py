@@ -64,9 +64,9 @@ def class_expression(body: str) -> Expression:
             low = high = ord(_character(units[i], _IN_CLASS))
         ranges.append((low, high))
         i += 1
-    if not complement and not _normalized(ranges):
+    if not complement and not without_surrogates(ranges):
         raise EscapeError("the class holds halves of surrogate pairs only, which are no characters", 0)
-    return Chars(_complement(ranges) if complement else _normalized(ranges))
+    return Chars(all_but(ranges) if complement else without_surrogates(ranges))
 
 
 def _character(unit: re.Match[str], escapes: dict[str, str]) -> str:
@@ -105,7 +105,7 @@ def _unknown(letter: str) -> str:
     return f"unknown escape {what}; write \\\\ for a backslash"
 
 
-def _normalized(ranges: list[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+def without_surrogates(ranges: list[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
     """Ascending, disjoint, not adjacent, without surrogates."""
     merged = merged_ranges(ranges)
     if all(high < 0xD800 or low > 0xDFFF for low, high in merged):
@@ -115,13 +115,14 @@ def _normalized(ranges: list[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
     return (*below, *above)
 
 
-def _complement(ranges: list[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+def all_but(ranges: list[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+    """All other characters, in the same form."""
     gaps = []
     at = 0
-    for low, high in _normalized(ranges):
+    for low, high in without_surrogates(ranges):
         if at < low:
             gaps.append((at, low - 1))
         at = high + 1
     if at <= MAX_CODE_POINT:
         gaps.append((at, MAX_CODE_POINT))
-    return _normalized(gaps)
+    return without_surrogates(gaps)

@@ -7,6 +7,7 @@ found is the error. Cost: one pass, about 0.3 us a token.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Final
 
 from psc._core import stop_if_cancelled
@@ -70,6 +71,19 @@ class Source:
         """The line of an offset; lines end with LF, CR or both."""
         return len(re.findall(r"\r\n?|\n", self.text[:offset])) + 1
 
+    def lines(self, offsets: Mapping[str, int]) -> dict[str, int]:
+        """The lines of offsets that ascend, by name."""
+        line, at, lines = 1, 0, {}
+        for name, offset in offsets.items():
+            line += self.text.count("\n", at, offset)
+            lines[name], at = line, offset
+        return lines
+
+    def begins_line(self, offset: int) -> bool:
+        """Whether only blanks stand before ``offset`` on its line."""
+        start = max(self.text.rfind("\n", 0, offset), self.text.rfind("\r", 0, offset)) + 1
+        return not self.text[start:offset].strip(" \t\xa0\ufeff")
+
     def error(self, offset: int, message: str) -> GrammarError:
         """The error to raise about what stands at ``offset``."""
         return GrammarError.at(self.source_name, message, line=self.line(offset), column=self._column(offset))
@@ -92,6 +106,11 @@ def names_tokens(text: str) -> bool:
         if kind != "space":
             before = token
     return False
+
+
+def first_refused(text: str) -> int:
+    """The offset of the first character that begins no token; the text's length, where each does."""
+    return next((m.start() for m in _TOKEN.finditer(text) if m.lastgroup == "unknown" and m.group() not in _IN_MACROS), len(text))
 
 
 def _other_language(text: str, at: int) -> str | None:

@@ -59,14 +59,8 @@ def load_ebnf(text: str, *, source_name: str = "<string>", root: str = "root", n
     if options:
         tokens = [token for token in tokens if token[0] != "options"]
     heads = [i - 1 for i, token in enumerate(tokens) if token[0] == "assign"]
-    _check_heads(tokens, heads, text, source)
-    first_seen: dict[str, int] = {}
-    for i in heads:
-        _, name, offset = tokens[i]
-        if name in first_seen:
-            line = source.line(first_seen[name])
-            raise source.error(offset, f"rule {name!r} is defined twice, first in line {line}; join the two with | or rename one")
-        first_seen[name] = offset
+    check_heads(tokens, heads, source)
+    first_seen = defined_once([tokens[i] for i in heads], source)
     rules = RulePrograms(first_seen)
     macros = Macros(source, frozenset(first_seen), VocabularyTokens(names, source))
     body = _Body(source, rules, macros)
@@ -79,14 +73,12 @@ def load_ebnf(text: str, *, source_name: str = "<string>", root: str = "root", n
     limits = {name: limit for name, (limit, _) in read.items()}
     marks = {name: mark for name, (_, mark) in read.items() if mark}
     limited = _limited(rules, limits, source, first_seen) if any(limits.values()) else rules
-    line, at, lines = 1, 0, {}
-    for name, offset in first_seen.items():
-        line += text.count("\n", at, offset)
-        lines[name], at = line, offset
+    lines = source.lines(first_seen)
     return RuleSet(limited, root, text, source_name, lines, reads_names=macros.tokens.were_named, marks=marks)
 
 
-def _check_heads(tokens: list[Token], heads: list[int], text: str, source: Source) -> None:
+def check_heads(tokens: list[Token], heads: list[int], source: Source) -> None:
+    """Raises GrammarError where a ``::=`` has no name before it that begins its line; `heads` are where those names should be."""
     if tokens and (not heads or heads[0] > 0):
         raise source.error(tokens[0][2], "expected a rule: name ::= …")
     for i in heads:
@@ -94,9 +86,19 @@ def _check_heads(tokens: list[Token], heads: list[int], text: str, source: Sourc
         if i < 0 or tokens[i][0] != "name":
             raise source.error(tokens[i + 1][2], "::= must follow the name of a rule")
         offset = tokens[i][2]
-        line_start = max(text.rfind("\n", 0, offset), text.rfind("\r", 0, offset)) + 1
-        if text[line_start:offset].strip(" \t\ufeff"):
+        if not source.begins_line(offset):
             raise source.error(offset, f"rule {tokens[i][1]!r} must begin on a line of its own")
+
+
+def defined_once(names: list[Token], source: Source) -> dict[str, int]:
+    """Where each name is defined. Raises GrammarError for one that is twice."""
+    offsets: dict[str, int] = {}
+    for _, name, offset in names:
+        if name in offsets:
+            line = source.line(offsets[name])
+            raise source.error(offset, f"rule {name!r} is defined twice, first in line {line}; join the two with | or rename one")
+        offsets[name] = offset
+    return offsets
 
 
 def _limited(

@@ -177,6 +177,7 @@ def test_its_options_are_checked(file: Path) -> None:
 SOME_TEXT = {
     "lark": ('start: A\nA: "a"\n%import common.INT\n', True),
     "ebnf": ('root ::= "a" <[3]>', True),
+    "w3c_ebnf": ("[1] root ::= 'a' - #x20", True),
     "regex": ("a+", True),
     "json_schema": ('{ "type": "integer" }', True),
     "llguidance": ("start: /a/ <x>", True),
@@ -231,7 +232,7 @@ def test_looking_one_up_imports_no_parser() -> None:
 
 
 def test_an_unknown_language() -> None:
-    with pytest.raises(psc.GrammarError, match=r"no language 'abnf'; psc reads lark, ebnf, regex"):
+    with pytest.raises(psc.GrammarError, match=r"no language 'abnf'; psc reads lark, ebnf, w3c_ebnf, regex"):
         GrammarRequest.of("abnf", "x")
 
 

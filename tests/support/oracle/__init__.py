@@ -9,6 +9,7 @@ byte.
     parsing.py       Lark's LALR(1) tables and a plain driver over immutable stacks
     earley.py        Earley's recognizer, for any context-free grammar
     ebnf.py          EBNF text as expressions and as productions
+    w3c.py           EBNF in W3C's notation as the set of its sentences up to a length
     enumeration.py   all sentences up to a length, to test the oracles themselves
 
     masks.py         Oracle: a Lark grammar, LALR(1), all terminals allowed everywhere (`basic`)
