@@ -230,5 +230,10 @@ def _refuse(grammar: Cfg, found: ByteAutomaton, max_states: int) -> NoReturn:
     shown = shortened(terminal.pattern)
     if wrong[0] in found.unmatched:
         raise _nothing_matched(grammar, terminal, terminal_error(grammar, terminal, f": /{shown}/ matches no text at all"))
+    raise empty_lexeme(grammar, terminal)
+
+
+def empty_lexeme(grammar: Cfg, terminal: Terminal) -> GrammarError:
+    """The error about a terminal that matches the empty text."""
     way_out = "a terminal must match at least one character (use an optional rule instead)"
-    raise terminal_error(grammar, terminal, f": /{shown}/ matches the empty string; {way_out}")
+    return terminal_error(grammar, terminal, f": /{shortened(terminal.pattern)}/ matches the empty string; {way_out}")

@@ -69,7 +69,7 @@ LARK: Texts = {
     "counts in counts in a regex": ("start: A\nA: /(a{1000}){1000}/", "terminal A"),
     "counts in counts behind a lookahead": ("start: A\nA: /(?=x)(a{1000}){1000}/", "200,000"),
     "lazy counts in counts": ("start: A\nA: /(a{1000}?){1000}b*?/", "200,000"),
-    "long regex": ("start: A\nA: /" + "a*" * 5000 + "/", "empty string"),
+    "long regex": ("start: A\nA: /" + "a*" * 5000 + "/", None),  # may be empty: it is in the dialect
     "range of a regex backwards": ('start: A\nA: "z".."a"', "terminal A"),
     "range of words": ('start: A\nA: "a".."zz"', "terminal A"),
     "large text": ('start: "a"\n' + 'x: "a" "b"\n' * 900_000, "characters"),

@@ -27,6 +27,7 @@ from lark.lexer import PatternStr, TerminalDef
 from psc._core import stop_if_cancelled
 from psc.compiler.cfg.grammar import Cfg, LexerKind, Production, Terminal
 from psc.compiler.cfg.normal_form import normal_form, without_unproductive
+from psc.compiler.cfg.terminals import empty_lexeme
 from psc.compiler.frontends.front_end import no_start
 from psc.compiler.frontends.lark.definitions import Definitions, read_definitions
 from psc.compiler.frontends.lark.expansion import ExpandedRule, RuleExpander
@@ -63,7 +64,7 @@ def load_lark(
             does. The productions are then brought into the form of :func:`~psc.compiler.cfg.normal_form.normal_form`.
 
     Raises:
-        GrammarError: Lark refuses the grammar, or it uses ``%declare``.
+        GrammarError: Lark or its lexer refuses the grammar, or it uses ``%declare``.
         ResourceLimitError: the grammar is too large, or would be when Lark's short forms are written out.
     """
     places = Places(text, source_name)
@@ -89,7 +90,19 @@ def load_lark(
         raise ResourceLimitError(f"{source_name}: the grammar is nested too deep for Python's stack; name inner groups") from e
     except (LarkError, ValueError, AssertionError) as e:
         raise in_words(e, places) from e
-    return finished(replace(grammar, lexer=lexer, keep_all_actions=keep_all_actions))
+    grammar = finished(replace(grammar, lexer=lexer, keep_all_actions=keep_all_actions))
+    patterns = {t.name: t.pattern for t in terminals}
+    for terminal in grammar.terminals:  # Lark's lexer refuses these, too; a pattern's width is cheaper than its automaton
+        if patterns[terminal.name].min_width == 0 and _matches_empty_text(terminal.pattern):
+            raise empty_lexeme(grammar, terminal)
+    return grammar
+
+
+def _matches_empty_text(pattern: str) -> bool:
+    try:
+        return re.fullmatch(pattern, "") is not None
+    except (re.error, RecursionError, OverflowError):  # `\p{L}*`: the terminals' automaton says what is wrong
+        return False
 
 
 def finished(grammar: Cfg) -> Cfg:

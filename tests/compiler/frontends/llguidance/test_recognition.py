@@ -103,6 +103,37 @@ def test_what_lark_refuses_and_the_dialect_reads() -> None:
     assert matches(psc.GrammarCompiler(INFO, store=False).compile_lark(text), "ab")
 
 
+PATCHES = """start: "<begin>" LF hunk+ "<end>" LF?
+hunk: "add " /(.+)/ LF line+
+line: "+" /(.*)/ LF
+%import common.LF
+"""
+"""Of the kind that Codex sends: the text of a line may be empty."""
+
+
+def test_a_terminal_that_may_be_empty_is_the_dialects() -> None:
+    compiled = psc.GrammarCompiler(INFO, store=False).compile_lark(PATCHES)
+    assert matches(compiled, "<begin>\nadd f\n+x\n+\n+\ty\nadd g\n+\n<end>")
+    for broken in ("<begin>\n<end>", "<begin>\nadd \n+x\n<end>", "<begin>\nadd f\nx\n<end>", "<begin>\nadd f\n+x<end>"):
+        assert not matches(compiled, broken)
+
+
+@pytest.mark.parametrize("body", ["/b*/", "/(b(c)?)?/", "/b|/", "/()/", "B\nB: /b*/", "B\nB: /b/?", "/b?/i"])
+def test_what_larks_lexer_refuses_is_the_dialects(body: str) -> None:
+    text = f'start: "a" {body}'.replace("B\n", 'B "c"\n') if body.startswith("B") else f'start: "a" {body} "c"'
+    assert psc.Grammar.from_lark(text) == psc.Grammar.from_lark(text, dialect="llguidance")
+    assert matches(psc.GrammarCompiler(INFO, store=False).compile_lark(text), "ac")
+    for options in ({"dialect": "lark"}, {"lexer": "basic"}, {"keep_all_actions": True}):
+        with pytest.raises(psc.GrammarError, match="matches the empty string") as e:
+            psc.Grammar.from_lark(text, **options)  # type: ignore[arg-type]
+        assert ("begin it with %llguidance {}" in str(e.value)) == ("dialect" in options)
+
+
+def test_a_terminal_that_may_be_empty_and_is_not_used_is_larks() -> None:
+    assert psc.Grammar.from_lark('start: "a"\nunused: /b*/\nB: /b*/').language == "lark"
+    assert psc.Grammar.from_lark('start: A\nA: B "a"\nB: /b*/').language == "lark"
+
+
 @pytest.mark.parametrize("text", ['start: "" "a" "b"', 'start: "" "a" "b" /<x>/?'], ids=["no tokens", "what could name tokens"])
 def test_each_of_the_two_reads_a_text_once(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[str] = []
