@@ -117,6 +117,8 @@ def _declared(declared: tuple[str, ...], places: Places) -> GrammarError:
         f"%declare'd terminals have no text of their own ({names}); they need a lexer callback in Python, which a "
         "decoding mask cannot run. Define them as regular expressions instead."
     )
+    if "_INDENT" in declared:
+        message += " Python's own layout is in the bundled grammar python."
     offset = places.directive("%declare")
     return GrammarError.at(places.source_name, message) if offset is None else places.at(offset, message)
 

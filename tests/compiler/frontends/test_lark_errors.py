@@ -64,6 +64,7 @@ CASES = [
     ("start: A\n\n  A.2: /a*/\n", 3, 3, ["terminal A", "empty string"]),  # the dialect has no priorities
     ('start: "x" /b(?!b|$)c|(?!)/\n', 1, None, []),
     ("%declare A\nstart: A", 1, 1, ["%declare"]),
+    ("start: _INDENT\n%declare _INDENT _DEDENT", 2, 1, ["%declare", "in the bundled grammar python"]),
     ('root ::= "a" | b\n', 1, 6, ["with ::= the text is EBNF"]),
     ('root := "a"', 1, 6, ["a rule is written name: …", "EBNF"]),
     ('\n {"type": "object"}', 2, 2, ["looks like JSON", "compile_json_schema"]),
