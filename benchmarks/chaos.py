@@ -34,6 +34,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+NODES = 2
 PATIENCE_S = 120.0
 _BEGAN = re.compile(r"psc: (\S+): [^,]*, \S+:(\d+)$", re.MULTILINE)
 _ENDED = re.compile(r"psc: \[\d+/\d+\] (\S+): (.*)$", re.MULTILINE)
@@ -134,15 +135,30 @@ def lose_worker(driver: Driver) -> str:
 
 
 def lose_node(driver: Driver, cluster: Any) -> str:
-    """Adds a node, and removes it in the middle of its first task."""
-    node = cluster.add_node(num_cpus=1)
-    raylets = {info.process.pid for info in node.all_processes["raylet"]}
-    job, process = hit_worker(driver, lambda process: parent(process) in raylets)
-    before = n_lost(driver)
-    cluster.remove_node(node, allow_graceful=False)
-    with contextlib.suppress(ProcessLookupError):
-        os.kill(process, signal.SIGKILL)  # it was stopped, so it could not see that its node is gone
-    driver.wait_for("the driver to notice a lost node", lost(driver, before))
+    """Adds a node, and removes it in the middle of its first task. The other tasks wait meanwhile, so there is one for the node."""
+    held: set[int] = set()
+
+    def hold() -> bool:
+        for worker in {*driver.running().values()} - held:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(worker, signal.SIGSTOP)
+                held.add(worker)
+        return len(held.intersection(driver.running().values())) == NODES
+
+    try:
+        driver.wait_for("a task on each node", hold)
+        node = cluster.add_node(num_cpus=1)
+        raylets = {info.process.pid for info in node.all_processes["raylet"]}
+        job, process = hit_worker(driver, lambda process: parent(process) in raylets)
+        before = n_lost(driver)
+        cluster.remove_node(node, allow_graceful=False)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(process, signal.SIGKILL)  # it was stopped, so it could not see that its node is gone
+        driver.wait_for("the driver to notice a lost node", lost(driver, before))
+    finally:
+        for worker in held:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(worker, signal.SIGCONT)
     return f"the node of process {process} at {job}; it was compiled again elsewhere"
 
 
@@ -219,7 +235,7 @@ def run_driver(full: str, arguments: list[str]) -> None:
 
 @contextlib.contextmanager
 def ray_cluster(folder: Path) -> Iterator[Any]:
-    """Two nodes of one CPU each, in processes of their own."""
+    """NODES nodes of one CPU each, in processes of their own."""
     os.environ.setdefault("RAY_AUTH_MODE", "disabled")
     # Until a lost node has missed some checks, Ray still sends tasks there: they waited 14 s with the checks that are usual.
     os.environ.setdefault("RAY_health_check_period_ms", "500")
@@ -229,7 +245,8 @@ def ray_cluster(folder: Path) -> Iterator[Any]:
     cluster = Cluster()
     try:
         cluster.add_node(num_cpus=1, include_dashboard=False, temp_dir=str(folder))
-        cluster.add_node(num_cpus=1)
+        for _ in range(NODES - 1):
+            cluster.add_node(num_cpus=1)
         yield cluster
     finally:
         cluster.shutdown()

@@ -33,7 +33,7 @@ def pairs_and_triples(letters: bytes) -> list[bytes]:
 
 
 def test_whatever_breaks_the_artifacts_are_those_of_a_calm_run(tmp_path: Path) -> None:
-    letters = [b"aeinorst (=*\n.", b'SELCTFROM ,;1"', b"abcdefgh{}()/'"]
+    letters = [b"aeinorst (=*\n.", b'SELCTFROM ,;1"', b"abcdefgh{}()/'", b"ijklmnop<>=+-"]
     tokenizers = [write_tokenizer(tmp_path / f"letters{i}.json", pairs_and_triples(found)) for i, found in enumerate(letters)]
     command = [sys.executable, SCRIPT, "--grammar", "sql", "java", "go", "--tokenizer", *tokenizers]
     command += ["--disk", "patched", "--keep", tmp_path / "work", "--json", "-"]
@@ -46,7 +46,7 @@ def test_whatever_breaks_the_artifacts_are_those_of_a_calm_run(tmp_path: Path) -
     assert done.returncode == 0, done.stdout + done.stderr
     found = json.loads(done.stdout)
     assert [blow["what"] for blow in found["blows"]] == EXPECTED_BLOWS
-    assert found["wrong"] == [] and found["jobs"] == found["artifacts"] == 9
+    assert found["wrong"] == [] and found["jobs"] == found["artifacts"] == 12
     assert found["digests"][0] == found["digests"][1]
 
 
