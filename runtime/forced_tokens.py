@@ -99,9 +99,9 @@ class ForcedTokens:
         return tokens[: matcher.validate_tokens(tokens)]
 
     def find_likely(self, matcher: GrammarMatcher, steps: Sequence[int | bytes]) -> list[int]:
-        """The tokens of the text that probably comes next, see `LikelyText`, but the last one: what follows may make it longer.
+        """The tokens of the text that probably comes next, see `LikelyText`; an empty list where nothing has to be guessed.
 
-        None where nothing has to be guessed.
+        The last token is left out, since what follows may make it longer.
 
         Args:
             matcher: where the text is; it is not changed.

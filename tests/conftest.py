@@ -1,7 +1,7 @@
 """Hypothesis profiles, by HYPOTHESIS_PROFILE, and the order of tests.
 
-`default` and `sanitized` draw the same examples in every run, so that a change that fails is the cause. `fresh` draws as many new
-ones, every night; `wide` draws many new ones, before a change of the core is called done.
+`default` and `sanitized` draw the same examples in every run: if a run fails, the change is the cause. `fresh` draws as many new
+examples; it runs every night. `wide` draws many new ones; run it before you call a change of the core done.
 """
 
 import os

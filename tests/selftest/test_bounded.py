@@ -55,7 +55,7 @@ def test_an_example_whose_time_ends_within_a_callback(monkeypatch: pytest.Monkey
 
 
 def test_an_example_whose_time_ends_within_a_callback_of_a_weak_reference() -> None:
-    """The interpreter ignores what it raises, whoever made it: here the standard library."""
+    """The interpreter ignores what such a callback raises, also one of the standard library."""
     went_on = False
 
     class Item:

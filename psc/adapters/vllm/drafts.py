@@ -1,9 +1,9 @@
 """Drafts of grammars in vLLM: the tokens that a request's grammar leaves replace those that a proposer drafted.
 
 vLLM verifies drafts where it speculates (`--speculative-config`); n-grams of the prompt need no draft model. After each step the
-scheduler gets new drafts and cuts them by the grammar. With the option `forced_drafts` psc then replaces the drafts of a request
-whose grammar leaves one way, but for white space, at most as many as vLLM speculates. Every mask allows them and the sampler
-verifies them, so texts do not change.
+scheduler gets new drafts and cuts them by the grammar. With the option `forced_drafts` psc then looks at each request. If its
+grammar leaves one way, but for white space, psc replaces its drafts by these tokens, at most as many as vLLM speculates. Every mask
+allows them and the sampler verifies them, so texts do not change.
 
 With asynchronous scheduling drafts stay on the device, and vLLM does not ask: nothing is proposed then. `--no-async-scheduling` is
 for that. A request that reasons has its grammar's drafts once that has ended.
