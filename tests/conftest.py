@@ -12,6 +12,8 @@ from importlib.util import find_spec
 os.environ["PYTHONSAFEPATH"] = "1"
 # Compilers look for artifacts in a store that is not there, and not in the developer's.
 os.environ["PSC_STORE"] = os.devnull
+# JAX takes three quarters of a GPU's memory when it is first used, and tests that run beside each other share the GPU.
+os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
 
 import pytest
 from effort import DEFAULT

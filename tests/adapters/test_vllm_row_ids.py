@@ -15,6 +15,7 @@ import pytest
 pytest.importorskip("vllm")
 import torch
 import vllm_engine as engine
+from cupy_places import needs_gpu
 from vllm.reasoning import ReasoningParserManager
 
 from psc.adapters.vllm import register
@@ -81,17 +82,24 @@ def a_manager(second: bool, **more: Any) -> Any:
 
 
 def masked(
-    manager: Any, second: bool, answer: Any, names: list[str], batch: list[str], logits: Any, drafts: dict[str, list[int]]
+    manager: Any,
+    second: bool,
+    answer: Any,
+    names: list[str],
+    batch: list[str],
+    logits: Any,
+    drafts: dict[str, list[int]],
+    device: str = "cpu",
 ) -> Any:
-    """The logits of a batch, masked by a worker that was sent an answer of the manager."""
+    """The logits of a batch, masked by a worker on a device that was sent an answer of the manager."""
     if second:
         from vllm.v1.worker.gpu.structured_outputs import StructuredOutputsWorker
     sent = pickle.loads(pickle.dumps(answer))
-    logits = logits.clone()
+    logits = logits.to(device, copy=True)
     if second:
         worker = object.__new__(StructuredOutputsWorker)
         counts = np.cumsum([0, *(1 + len(drafts.get(name, ())) for name in batch)])
-        input_batch = SimpleNamespace(req_ids=batch, cu_num_logits=torch.tensor(counts, dtype=torch.int32))
+        input_batch = SimpleNamespace(req_ids=batch, cu_num_logits=torch.tensor(counts, dtype=torch.int32, device=device))
         worker.apply_grammar_bitmask(logits, input_batch, names, sent)
     else:
         utils.apply_grammar_bitmask(
@@ -100,15 +108,16 @@ def masked(
             SimpleNamespace(req_ids=batch),
             logits,
         )
-    return logits
+    return logits.cpu()
 
 
+@pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=needs_gpu)])
 @pytest.mark.parametrize("width", [0, 3])
 @pytest.mark.parametrize(
     ("second", "dtype", "reasons"),
     [(False, torch.float32, False), (False, torch.bfloat16, True), (True, torch.float32, True), (True, torch.bfloat16, False)],
 )
-def test_the_same_logits(installed: Any, second: bool, dtype: Any, reasons: bool, width: int) -> None:
+def test_the_same_logits(installed: Any, second: bool, dtype: Any, reasons: bool, width: int, device: str) -> None:
     """As the rows say that vLLM's own loop fills, for requests that come and go, with drafts that may be wrong or padding."""
     manager = a_manager(second, drafts=width)
     manager.reasoner_cls = Reasoner if reasons else None
@@ -145,7 +154,7 @@ def test_the_same_logits(installed: Any, second: bool, dtype: Any, reasons: bool
         if not isinstance(answer, RowIds):  # masks, as drafts met a request that reasons
             assert reasons and width
             places = []
-        ours = masked(manager, second, answer, names, batch, logits, drafts) if places else logits
+        ours = masked(manager, second, answer, names, batch, logits, drafts, device) if places else logits
         for at, (name, k) in enumerate(places):
             kept = allowed(bitmask[names.index(name) * (width + 1) + k]) if name in live else set(range(n_logits))
             assert set(torch.isfinite(ours[at]).nonzero().flatten().tolist()) == {t for t in kept if t < n_logits}, (step, name, k)
