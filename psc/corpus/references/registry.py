@@ -15,12 +15,14 @@ from psc.corpus.references.gofmt import Gofmt
 from psc.corpus.references.lark import lark_parser
 from psc.corpus.references.libraries import postgresql, python_ast, python_json, sqlglot, sqlite
 from psc.corpus.references.reference import Reference
+from psc.corpus.references.rustc import Rustc
 from psc.corpus.references.sql_servers import either, mariadb, mysql
 from psc.errors import ReferenceMissingError
 
 _OPEN: dict[str, Callable[[], Reference]] = {
     "javac": javac,
     "gofmt": Gofmt,
+    "rustc": Rustc,
     "gcc": Gcc,
     "ast": python_ast,
     "json": python_json,
@@ -62,6 +64,7 @@ _LANGUAGES = {
     "java": Language(".java", ("javac",), "//"),
     "c": Language(".c", ("gcc",), "//"),
     "go": Language(".go", ("gofmt",), "//"),
+    "rust": Language(".rs", ("rustc",), "//"),
     "python": Language(".py", ("ast",), "#"),
     "javascript": Language(".js", ("node",), "//"),
     "jsx": Language(".jsx", ("typescript-jsx",), "//"),
