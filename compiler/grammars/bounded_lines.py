@@ -97,6 +97,7 @@ LONG_STRING.1: (/[nbx]|u&/i? QUOTED (NEXT_LINE QUOTED)* | "e"i ESCAPED (NEXT_LIN
 BOUNDED_LINES: Final[Mapping[str, BoundedLines]] = {
     "c": BoundedLines(_C, frozenset({"BLANK", "NEWLINES", "DIRECTIVE_LINE"})),
     "go": BoundedLines(_GO),
+    "rust": BoundedLines("\n%override start: _items_of_file?\n"),  # neither a byte order mark nor a `#!` line
     "javascript": BoundedLines(_JAVASCRIPT),
     "jsx": BoundedLines(_JAVASCRIPT + _ELEMENTS),
     "postgresql": BoundedLines(_POSTGRESQL),
