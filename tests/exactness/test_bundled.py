@@ -63,6 +63,25 @@ public final class Thing<T extends Comparable<T>> extends Base implements Runnab
     }
 }
 """,
+    "rust": """#!/usr/bin/env run
+#![allow(unused)]
+//! Things. /* and /* more */ */
+use std::{collections::HashMap, fmt::{self, Display}, io::*};
+/// One.
+#[derive(Debug, Clone)]
+pub(crate) struct Thing<'a, T: ?Sized + Display = str, const N: usize = 3>(pub &'a T, [u8; N]) where T: Ord;
+macro_rules! sums { ($($x:expr),* $(,)?) => { 0 $(+ $x)* }; }
+unsafe impl<'a, T> Iterator for Thing<'a, Vec<Vec<T>>> where for<'b> T: Fn(&'b u8) -> <<T as A>::B as C>::D {
+    type Item = Box<dyn FnOnce(u8) -> Result<(), fmt::Error> + Send + 'static>;
+    fn next(&mut self) -> Option<Self::Item> {
+        let Some(x) = self.0.iter().map(|&(a, _)| a + 1).collect::<Vec<_>>().first() else { return None };
+        if let Some(y) = x && y >= 1 { y } else if a == (S { b: 1, ..c }) { 2. } else { 1.max(2) };
+        for i in 0..n { match i { 0 | 2..=4 if i > 1 => {} A { x, .. } => x?, b @ _ => 'l: loop { break 'l 1 } } }
+        vec![r#"a "b""#, b'c', "d\\n"]; x.0.1 >>= y as usize >> 3; unsafe { *p = &raw const q }
+        async move { f().await }
+    }
+}
+""",
     "go": """
 // Package p does things.
 package p
