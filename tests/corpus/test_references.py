@@ -55,7 +55,7 @@ CASES = {
     "gcc": (["int f(void) { return nothing; }", '# 1 "a.h"\n\nint a;', ""], ["int a", "a b;", "f() { }", "int f(void) { 1 2; }"]),
     "rustc": (
         ["mod nowhere; fn f() -> Unknown { m!(a => 'b) }", "fn f() { if let A = b && c {} }", ""],
-        ["fn f( {}", "fn f() { let a = 1 let b; }", "fn f() { print!(f\"a\") }", 'r#"'],
+        ["fn f( {}", "fn f() { let a = 1 let b; }", 'fn f() { print!(f"a") }', 'r#"'],
     ),
     "gofmt": (["package p\n\nfunc f() {}\n"], ["", "package p\nfunc f( {}\n", "package p\n//line x.go:1\nfunc f( {}\n"]),
 }

@@ -1,8 +1,8 @@
 """rustc as the parser of Rust, editions 2021 and 2024, one process a text.
 
-It stops behind the parser, so files of modules are not read, macros are not expanded, and nothing is said of names, types or what
-the compiler checks on the tree (`fn f();` outside of a trait passes). The option is one of the nightly compiler's, which a stable one
-takes with ``RUSTC_BOOTSTRAP=1``.
+It stops behind the parser: files of modules are not read, macros are not expanded, and nothing is said of names, of types or of
+what the compiler checks on the tree (`fn f();` outside of a trait passes). The option is one of the nightly compiler's; a
+stable one takes it with ``RUSTC_BOOTSTRAP=1``.
 
 A text that edition 2021 refuses since it is of edition 2024 (`if let A = b && c`) is judged as one of 2024.
 
@@ -41,7 +41,9 @@ class Rustc:
             self._option = f"-Z{option}"
             if self._run("").returncode == 0:
                 return
-        raise ReferenceMissingError(f"{program} does not stop behind its parser: {(answer.stderr or self._run('').stderr).strip()[:200]}")
+        raise ReferenceMissingError(
+            f"{program} does not stop behind its parser: {(answer.stderr or self._run('').stderr).strip()[:200]}"
+        )
 
     @property
     def version(self) -> str:

@@ -104,7 +104,7 @@ TEXTS = {
     "sqlite": "SELECT a / 2 FROM t WHERE b = '-- no';",
     "graphql": '{ user(id: "# no") { name friends } }',
     "go": 'package a; func f() { x := 4 / 2; s := "// no"; return }',
-    "rust": "fn f(a: &'static str) { let x = 4 / 2; m!(\"// no\", r#\"/* no\"#); }",
+    "rust": 'fn f(a: &\'static str) { let x = 4 / 2; m!("// no", r#"/* no"#); }',
     "javascript": "let x = 4 / 2, s = '// no'; f(x, /[/*]/)",
     "typescript": "let x: number = 4 / 2, s = '// no'; f<T>(x, /[/*]/)",
     "jsx": "let x = 4 / 2, s = '// no', e = <a b='/* no'><c d /></a>",
