@@ -5,7 +5,7 @@ imported, options, compiler), the vocabulary left out. Under that key they are f
 package: ``python -m psc.grammars.known_grammars`` writes them, and a test compares them with what the compiler makes.
 
 Cost: 0.1 ms to look, 3 ms to read the tables of a programming language, where parsing and making them takes 40.
-Weighed and dropped: no tables in git (28 files, 1.8 MB). On a busy machine the first use of a grammar in a process without a store
+Weighed and dropped: no tables in git (30 files, 1.9 MB). On a busy machine the first use of a grammar in a process without a store
 takes 0.16 s (go) to 0.8 s (python) longer then, import of Lark included. Tables made for a wheel need the compiled core
 and its dependencies where the wheel is built.
 """

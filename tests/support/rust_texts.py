@@ -117,7 +117,8 @@ ITEMS = [
     "type A = B; type C<T> = D<T> where T: E; type F = Option<Box<dyn Fn(A, B) -> C + Send + 'static>>;",
     "type A = <<T as B>::C as D>::E; type F = Vec<<T as G>::H>; type I = J<'a, K, 3, -1, { L }, M = N, O: P, Q<R> = S>;",
     "type A = unsafe extern \"C\" fn(a: B, _: C, D, ...) -> E; type F = for<'a> fn(&'a G); type H = m!(a); type I = (A,);",
-    "type A = impl B; type C = &(dyn D + E); type F = A + B; type G = a::B<C>::D; type H = A::<B>; type I = (); type J = &&K; type L = (M) + N;",
+    "type A = impl B; type C = &(dyn D + E); type F = A + B; type G = a::B<C>::D; type H = A::<B>; type I = (); type J = &&K;",
+    "type A = (B) + C;",
     'const A: B = c; const _: () = { d }; static A: B = c; static mut D: E = f; pub const G: &str = "h";',
     "macro_rules! a { ($b:expr, $($c:tt)*) => { $($c),* }; (#[d] 'e) => {} } macro_rules! f (() => ()); macro g($h:ty) { i }",
     '#[a] #[b(c, d = 1)] #[e = "f"] #[g::h { i }] #[unsafe(no_mangle)] #[j = concat!(1)] fn k() {}',
@@ -360,4 +361,6 @@ LOOSER = [
     statement("let a = 1 .;"),
     "fn f() { /// nothing behind it\n }",
     "fn a\u00d7b() {}",
+    "fn f<'enum>() {}",
+    statement('br#"é"#;'),
 ]
