@@ -7,6 +7,7 @@ Symbols ``0 .. len(terminals)-1`` are terminals in the order of ``Cfg.terminals`
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 from typing import Literal as OneOf
 
 from psc.compiler.expressions.expression import Expression
@@ -16,7 +17,7 @@ END = "$END"
 LarkLexer = OneOf["contextual", "basic", "flush", "modal", "flush-modal"]
 """How a Lark grammar's text may be cut into terminals."""
 
-LexerKind = OneOf[LarkLexer, "any"]
+LexerKind = OneOf[LarkLexer, "any", "indented"]
 """How text becomes terminals, see docs/language.md."""
 
 
@@ -45,6 +46,10 @@ class Terminal:
     @property
     def is_string(self) -> bool:
         return self.text is not None
+
+
+GIVES_WAY: Final = -2_000_000_000
+"""The priority of a production that is not reduced where a terminal can be shifted, though every action is kept."""
 
 
 @dataclass(frozen=True)

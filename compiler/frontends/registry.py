@@ -15,13 +15,15 @@ from psc.errors import GrammarError
 
 if TYPE_CHECKING:
     from psc._core import LrTables
-    from psc.compiler.cfg.grammar import Cfg
+    from psc.compiler.cfg.grammar import Cfg, LexerKind
     from psc.compiler.cfg.terminals import TerminalAutomaton
     from psc.compiler.expressions.expression import RuleSet
     from psc.compiler.expressions.tokens import TokenNames
     from psc.compiler.frontends.parsed import ParsedGrammar
     from psc.compiler.frontends.request import GrammarRequest
 
+_INDENTER: Final = '{"indenter"'
+"""How the text of settings begins that say what Lark's Indenter does."""
 _LIKE_EBNF_TOKENS: Final = re.compile(r"<[^\s<>]|Token")
 """What a text in EBNF has that names tokens; no parser is imported for others."""
 
@@ -32,9 +34,28 @@ class _Lark(FrontEnd):
 
         return parse(text, options, origin, names)
 
+    def options(
+        self,
+        *,
+        start: str | None = None,
+        lexer: LexerKind | None = None,
+        keep_all_actions: bool = False,
+        settings: Settings = NO_SETTINGS,
+        origin: str = UNNAMED,
+    ) -> GrammarOptions:
+        if settings.text.startswith(_INDENTER):
+            from psc.compiler.frontends.lark.indenter import options_with_indenter
+
+            lexer, settings = options_with_indenter(settings, lexer, every_way=keep_all_actions)
+            keep_all_actions = True
+        return super().options(start=start, lexer=lexer, keep_all_actions=keep_all_actions, settings=settings, origin=origin)
+
     def settings_of(self, text: str) -> Settings:
+        from psc.compiler.frontends.lark.indenter import IndenterSettings
         from psc.compiler.frontends.lark.layout import LayoutSettings
 
+        if text.startswith(_INDENTER):
+            return IndenterSettings.of_text(text)
         return LayoutSettings.of_text(text) if text else NO_SETTINGS
 
     def named_settings(self, option: str) -> Settings:
@@ -211,7 +232,7 @@ FRONT_ENDS: dict[str, FrontEnd] = {
             title="Lark",
             a_grammar="a Lark grammar",
             suffixes=(".lark",),
-            lexers=("contextual", "basic", "flush", "modal", "flush-modal"),
+            lexers=("contextual", "basic", "flush", "modal", "flush-modal", "indented"),
             defaults=GrammarOptions(start="start", lexer="contextual", keep_all_actions=False),
             has_settings=True,
             keeps_tables=True,

@@ -21,14 +21,26 @@ std::vector<bool> winners_over_ignored(const AllTerminals& terminals) {
     return wins;
 }
 
-// Per terminal whether it stands in no rule, and is not ignored.
-std::vector<bool> never_taken(const LrTables& lr, const AllTerminals& terminals) {
-    std::vector<bool> never;
-    for (bool ignored : terminals.ignored) never.push_back(!ignored);
+// Per terminal whether it stands in no rule, of those that are asked about.
+std::vector<bool> never_taken(const LrTables& lr, std::vector<bool> asked_about) {
     for (Word s = 0; s < lr.n_lr_states; ++s)
         for (Word t = 0; t + 1 < lr.n_terminals; ++t)
-            if (never[t] && !lr.cell(LrState{s}, {t}).empty()) never[t] = false;
-    return never;
+            if (asked_about[t] && !lr.cell(LrState{s}, {t}).empty()) asked_about[t] = false;
+    return asked_about;
+}
+
+std::vector<bool> not_ignored(const AllTerminals& terminals) {
+    std::vector<bool> found;
+    for (bool ignored : terminals.ignored) found.push_back(!ignored);
+    return found;
+}
+
+// Per terminal whether it is lexed in every context.
+std::vector<bool> always_lexed(const LrTables& lr, const AllTerminals& terminals, LexerKind kind) {
+    const std::vector<bool> all(terminals.ignored.size(), true);
+    if (kind == LexerKind::indented) return never_taken(lr, all);
+    if (kind == LexerKind::contextual) return {terminals.ignored.begin(), terminals.ignored.end()};
+    return std::vector<bool>(all.size(), kind == LexerKind::flush);
 }
 
 // The terminals that are lexed where the parser can take `can_take`.
@@ -54,14 +66,14 @@ std::unique_ptr<Lexer> make_lexer(const LrTables& lr, const AllTerminals& termin
     contexts.of_top.assign(lr.n_lr_states, {});
     const bool is_modal = kind == LexerKind::modal || kind == LexerKind::flush_modal;
     const auto modal = winners_over_ignored(terminals);
-    const auto never = is_modal ? never_taken(lr, terminals) : std::vector<bool>{};
+    const auto never = is_modal ? never_taken(lr, not_ignored(terminals)) : std::vector<bool>{};
+    const auto always = always_lexed(lr, terminals, kind);
     const bool is_flush = kind == LexerKind::flush || kind == LexerKind::flush_modal;
     for (LrState state : resting_states(lr)) {
         TerminalContext context;
         auto& allowed = context.terminals;
         for (Word t = 0; t + 1 < lr.n_terminals; ++t)
-            if (kind == LexerKind::flush || (terminals.ignored[t] && kind == LexerKind::contextual) || !lr.cell(state, {t}).empty())
-                allowed.push_back(t);
+            if (always[static_cast<std::size_t>(t)] || !lr.cell(state, {t}).empty()) allowed.push_back(t);
         if (is_modal) allowed = allowed_terminals(modal, never, allowed);
         if (is_flush && state == LrState{0}) {
             context.flush = true;

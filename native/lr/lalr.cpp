@@ -262,6 +262,8 @@ LalrTables build_lalr(const Productions& g, ConflictPolicy policy) {
                 if (result.dropped.size() < kMaxDropped) result.dropped.push_back({s, a, clash});
                 clash.clear();
             }
+            if (policy == ConflictPolicy::keep_all && shifted)
+                std::erase_if(clash, [&](Production p) { return g.priority[p.index()] == kGivesWay; });
             for (Production p : clash) actions.push_back(Action::reduce(p));
             of_terminals.push_back({a.v, LrTables::Cell::of(actions, {begin, static_cast<Word>(actions.size())})});
         });

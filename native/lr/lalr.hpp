@@ -2,7 +2,7 @@
 //
 // A cell may hold several actions. `ConflictPolicy::lark` resolves conflicts as Lark does (a shift wins over reductions; among
 // reductions the one of strictly highest rule priority wins) and reports what stays ambiguous; `keep_all` leaves every action in
-// its cell.
+// its cell, but for productions of the priority `kGivesWay`.
 //
 // Cost: LR(0) construction is linear in the size of the automaton, lookaheads in the size of the relations times terminals / 64.
 // Threads: pure functions; the tables are immutable.
@@ -21,6 +21,10 @@
 namespace psc {
 
 enum class ConflictPolicy { lark, keep_all };
+
+// The priority of a production that is not reduced where something can be shifted, though every action is kept: the front end has
+// seen that Lark decides so wherever it meets the two. No grammar's text can give it (limit lark_priority).
+constexpr Word kGivesWay = -2'000'000'000;
 
 struct Conflict {
     LrState state;

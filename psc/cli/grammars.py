@@ -38,10 +38,21 @@ class Chosen:
     keep_all_actions: bool = False
     refuse_conflicts: bool = False
     schema: SchemaOptions | None = None
+    indenter: str | None = None
 
     def of(self, grammar: GrammarFile) -> dict[str, Any]:
-        """The keywords of a grammar's request. Raises click.UsageError for options of a JSON schema where it is none."""
+        """The keywords of a grammar's request. Raises click.UsageError for options of another language.
+
+        Raises GrammarError for an indenter that is none.
+        """
         settings = NO_SETTINGS if self.schema is None else self.schema.of(grammar)
+        if self.indenter is not None:
+            if grammar.language != "lark" or grammar.bundled:
+                what = "bundled" if grammar.bundled else front_end(grammar.language).a_grammar
+                raise click.UsageError(f"--indenter: of Lark grammars; {grammar.name} is {what}")
+            from psc.compiler.frontends.lark.indenter import IndenterSettings
+
+            settings = IndenterSettings.named(self.indenter)
         return {"start": self.start, "lexer": self.lexer, "keep_all_actions": self.keep_all_actions, "settings": settings}
 
     def check(self, request: GrammarRequest) -> None:
@@ -60,13 +71,21 @@ def grammar_options(command: Callable[..., Any]) -> Callable[..., Any]:
         lexer: LarkLexer | None,
         keep_all_actions: bool,
         refuse_conflicts: bool,
+        indenter: str | None,
         schema: SchemaOptions,
         **others: Any,
     ) -> Any:
-        return command(*arguments, chosen=Chosen(start, lexer, keep_all_actions, refuse_conflicts, schema), **others)
+        return command(*arguments, chosen=Chosen(start, lexer, keep_all_actions, refuse_conflicts, schema, indenter), **others)
 
     decorated = schema_options(with_options)
     for option in (
+        click.option(
+            "--indenter",
+            metavar="NAMES",
+            help="Lark's Indenter, for a Lark grammar with %declare _INDENT _DEDENT: python for the names of Lark's PythonIndenter, "
+            "or attributes that differ from it, such as 'NL_type=_NL tab_len=4 OPEN_PAREN_types=LPAR,LSQB'; "
+            "columns=0-8,12,16 bounds where lines may begin.",
+        ),
         click.option(
             "--refuse-conflicts",
             is_flag=True,
@@ -117,9 +136,10 @@ def open_compiled(spec: str, tokenizer: str | None, chosen: Chosen = Chosen()) -
         chosen.check(request)
         info = load_tokenizer(tokenizer)
         return compile_just_in_time(Grammar.parse(request, names=request.names_of(info)), info)
-    if chosen.start is not None or chosen.lexer is not None or chosen.keep_all_actions or chosen.refuse_conflicts:
+    decided = (chosen.start, chosen.lexer, chosen.indenter, chosen.keep_all_actions or None, chosen.refuse_conflicts or None)
+    if any(option is not None for option in decided):
         raise click.UsageError(
-            f"{spec} is an artifact: --start, --lexer, --keep-all-actions and --refuse-conflicts were decided when it was compiled"
+            f"{spec} is an artifact: --start, --lexer, --indenter, --keep-all-actions and --refuse-conflicts were decided when it was compiled"
         )
     if chosen.schema is not None and chosen.schema.names:
         raise click.UsageError(f"{spec} is an artifact: {chosen.schema} was decided when it was compiled")

@@ -119,6 +119,7 @@ class Grammar:
         start: str = "start",
         lexer: LarkLexer = "contextual",
         keep_all_actions: bool = False,
+        indenter: object = None,
         refuse_conflicts: bool = False,
         source_name: str = UNNAMED,
     ) -> Grammar:
@@ -135,6 +136,8 @@ class Grammar:
                 tries some only where the parser can take them; "flush" and "flush-modal" are "basic" and "modal" for texts that do
                 not begin with what is ignored, see docs/language.md.
             keep_all_actions: take any context-free grammar, where Lark would refuse it or let a shift win over a reduction.
+            indenter: what Lark's ``postlex=`` has, where that is an ``Indenter``: a subclass of ``lark.indenter.Indenter``, an
+                instance, a dict of its attributes, or True for those of Lark's ``PythonIndenter``; see docs/indenter.md.
             refuse_conflicts: raise where a shift wins over a reduction, as ``Lark(strict=True)`` does, rather than warn when the
                 grammar is compiled.
             source_name: the file it came from, for relative imports and messages.
@@ -150,6 +153,7 @@ class Grammar:
             start=start,
             lexer=lexer,
             keep_all_actions=keep_all_actions,
+            indenter=indenter,
             origin=source_name,
         )
         from psc.compiler.expressions.tokens import TokenNames

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 from weakref import WeakSet
 
 from psc.artifacts.store import Store
-from psc.compiler.frontends.front_end import UNNAMED, RefusedTextError, check_text
+from psc.compiler.frontends.front_end import NO_SETTINGS, UNNAMED, RefusedTextError, Settings, check_text
 from psc.compiler.frontends.lookup import find_grammar
 from psc.compiler.frontends.request import GrammarRequest
 from psc.errors import CompilationCancelledError
@@ -207,6 +207,7 @@ class GrammarCompiler:
         start: str = "start",
         lexer: LarkLexer = "contextual",
         keep_all_actions: bool = False,
+        indenter: object = None,
         refuse_conflicts: bool = False,
         source_name: str = UNNAMED,
         cancellation: Cancellation | None = None,
@@ -220,6 +221,7 @@ class GrammarCompiler:
             start: the rule that a whole text must match.
             lexer: "contextual", as Lark's default is, "basic", "flush", "modal" or "flush-modal", see ``Grammar.from_lark``.
             keep_all_actions: take any context-free grammar, where Lark would refuse it or resolve a conflict.
+            indenter: what Lark's ``postlex=`` has, where that is an ``Indenter``, see ``Grammar.from_lark``.
             refuse_conflicts: raise where Lark lets a shift win over a reduction, see ``Grammar.from_lark``.
             source_name: the file it came from, for relative imports and messages.
             cancellation: calls the compilation off from another thread.
@@ -236,6 +238,7 @@ class GrammarCompiler:
             start=start,
             lexer=lexer,
             keep_all_actions=keep_all_actions,
+            indenter=indenter,
             origin=source_name,
         )
         try:
@@ -257,6 +260,7 @@ class GrammarCompiler:
         start: str | None = None,
         lexer: LarkLexer | None = None,
         keep_all_actions: bool = False,
+        indenter: object = None,
         cancellation: Cancellation | None = None,
     ) -> CompiledGrammar:
         """Compiles a grammar by its name or its file, as ``psc compile`` takes it.
@@ -266,13 +270,20 @@ class GrammarCompiler:
             start: the rule that a whole text must match; by default ``start`` in Lark's language and ``root`` in EBNF.
             lexer: of a Lark grammar; by default "contextual"; a bundled grammar has its own.
             keep_all_actions: of a Lark grammar, see ``compile_lark``.
+            indenter: of a Lark grammar, see ``Grammar.from_lark``.
             cancellation: calls the compilation off from another thread.
 
         Raises:
             CompilationCancelledError: it was called off.
             GrammarError: the grammar is not found or cannot be compiled.
         """
-        request = find_grammar(grammar).request(start=start, lexer=lexer, keep_all_actions=keep_all_actions)
+        settings: Settings = NO_SETTINGS
+        if indenter is not None:
+            from psc.compiler.frontends.lark.indenter import IndenterSettings
+
+            settings = IndenterSettings.of(indenter)
+        found = find_grammar(grammar)
+        request = found.request(start=start, lexer=lexer, keep_all_actions=keep_all_actions, settings=settings)
         return self._compile(request, cancellation=cancellation)
 
     def clear_cache(self) -> None:

@@ -78,6 +78,8 @@ def remember(request: GrammarRequest, parsed: ParsedGrammar, store: Store | None
         from psc.compiler.pipeline.stored_tables import to_arrays
 
         tables = parsed.tables()
+        if any(t.expression is not None for t in tables.cfg.terminals):  # of an indenter, which a file does not keep
+            return
         tables.make()
         try:
             arrays, metadata = to_arrays(tables)

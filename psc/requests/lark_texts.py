@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 from typing import Literal as OneOf
 
-from psc.compiler.frontends.front_end import UNNAMED, check_text, origin_of
+from psc.compiler.frontends.front_end import NO_SETTINGS, UNNAMED, Settings, check_text, origin_of
 from psc.compiler.frontends.json_schema.settings import SchemaSettings
 from psc.compiler.frontends.registry import front_end
 from psc.compiler.frontends.request import GrammarRequest
@@ -32,6 +32,7 @@ def lark_request(
     start: str = "start",
     lexer: LarkLexer = "contextual",
     keep_all_actions: bool = False,
+    indenter: object = None,
     schemas: SchemaSettings | None = None,
     origin: str = UNNAMED,
 ) -> GrammarRequest:
@@ -47,13 +48,24 @@ def lark_request(
     """
     if dialect not in (None, "lark", "llguidance"):
         raise GrammarError(f"dialect must be 'lark', 'llguidance' or None, not {shortened(repr(dialect), 60)}")
+    if indenter is not None and (named or dialect == "llguidance"):
+        raise GrammarError("indenter: llguidance's dialect has none; it is for Lark's own language")
+    if dialect is None and indenter is not None:
+        dialect = "lark"
     if dialect is None:
         dialect = "llguidance" if named or front_end("lark").language_of(text) == "llguidance" else "lark"
     origin = origin_of(origin)
     if dialect == "lark":
         if named:
             raise GrammarError(f"named_grammars ({', '.join(named)}): references like @name are not in Lark's own language")
-        return GrammarRequest.of("lark", text, start=start, lexer=lexer, keep_all_actions=keep_all_actions, origin=origin)
+        settings: Settings = NO_SETTINGS
+        if indenter is not None:
+            from psc.compiler.frontends.lark.indenter import IndenterSettings
+
+            settings = IndenterSettings.of(indenter)
+        return GrammarRequest.of(
+            "lark", text, start=start, lexer=lexer, keep_all_actions=keep_all_actions, settings=settings, origin=origin
+        )
     from psc.compiler.frontends.llguidance.grammars import NamedGrammar, NamedGrammars
 
     grammars = {}

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
@@ -35,29 +35,42 @@ _MAX_NAMES = 6
 def contexts(grammar: Cfg, lr: LrTables) -> list[frozenset[int]]:
     """The sets of terminals that are lexed together: all of them, or those that an LR state can take, and the ignored ones."""
     n = len(grammar.terminals)
-    if grammar.lexer != "contextual":
+    if grammar.lexer not in ("contextual", "indented"):
         return [frozenset(range(n))]
-    ignored = frozenset(i for i, t in enumerate(grammar.terminals) if t.ignored)
     filled = np.diff(lr.action_offsets).reshape(lr.n_lr_states, n + 1)[:, :n] > 0
-    sets = {frozenset(np.flatnonzero(row).tolist()) | ignored for row in np.unique(filled, axis=0)}
+    always = {i for i, t in enumerate(grammar.terminals) if t.ignored}
+    if grammar.lexer == "indented":
+        always = set(np.flatnonzero(~filled.any(axis=0)).tolist())
+    sets = {frozenset(np.flatnonzero(row).tolist()) | always for row in np.unique(filled, axis=0)}
     return sorted(sets, key=sorted)
+
+
+def _line_ends(grammar: Cfg) -> dict[int, int]:
+    """The terminals into which an indenter's line ends are split, each with the one that is written."""
+    number = {t.name: i for i, t in enumerate(grammar.terminals)}
+    return {i: number[t.name.partition("@")[0]] for i, t in enumerate(grammar.terminals) if "@" in t.name}
 
 
 def lark_differences(grammar: Cfg, automaton: TerminalAutomaton, lr: LrTables) -> tuple[str, ...]:
     """One warning for each kind of difference, naming terminals; empty where Lark's lexer and ours agree."""
     if grammar.lexer in ("flush", "modal", "flush-modal"):  # which Lark does not have
         return ()
-    order = _LarkOrder(grammar)
-    together = contexts(grammar, lr)
+    written = _line_ends(grammar)
+
+    def as_written(terminals: Iterable[int]) -> frozenset[int]:
+        return frozenset([written.get(t, t) for t in terminals]) if written else frozenset(terminals)
+
+    order = _LarkOrder(grammar, written)
+    together = sorted({as_written(context) for context in contexts(grammar, lr)}, key=sorted)
     ranks = [t.rank for t in grammar.terminals]
-    beyond = {i for i, t in enumerate(grammar.terminals) if terminal_expression(t) is None and _looks_past_end(t.pattern)}
+    beyond = {i for i, t in enumerate(grammar.terminals) if i not in written and terminal_expression(t) is None and _looks_past_end(t.pattern)}
     shorter: set[tuple[int, int]] = set()
     other: set[tuple[int, int]] = set()
     refused: set[tuple[int, int]] = set()
     before = _matched_on_the_way(automaton)
     places = {
-        (matches & context, before[state] & context)
-        for state, matches in enumerate(automaton.matches)
+        (matches & context, as_written(before[state]) & context)
+        for state, matches in enumerate(map(as_written, automaton.matches))
         for context in together
         if matches & context
     }
@@ -73,13 +86,16 @@ def lark_differences(grammar: Cfg, automaton: TerminalAutomaton, lr: LrTables) -
             other.add((lark[0], ours))
     if beyond:
         for (theirs, n), (ours, m) in _tried(grammar, automaton, order):
+            ours = written.get(ours, ours)
             if theirs >= 0 and not any({theirs, ours} <= context for context in together):
                 continue
             if beyond & {theirs, ours} and (theirs, n) != (ours, m):
                 (refused if theirs < 0 else shorter if n < m else other).add((theirs, ours))
     # Terminals whose lookaround leaves the lexeme were tried against Lark's own match already.
     first = [
-        t.name for i, t in enumerate(grammar.terminals) if t.text is None and i not in beyond and _first_match_differs(t.pattern)
+        t.name
+        for i, t in enumerate(grammar.terminals)
+        if t.text is None and i not in beyond and i not in written and _first_match_differs(t.pattern)
     ]
     return tuple(_messages(grammar, shorter, other, refused, first))
 
@@ -142,12 +158,12 @@ def _longest(automaton: TerminalAutomaton, text: bytes) -> tuple[int, int] | Non
 class _LarkOrder:
     """Lark's BasicLexer: the order in which it tries terminals, and which strings it finds through a regex instead."""
 
-    def __init__(self, grammar: Cfg) -> None:
+    def __init__(self, grammar: Cfg, left_out: Iterable[int] = ()) -> None:
         self.grammar = grammar
         terminals = grammar.terminals
         by_order = sorted(range(len(terminals)), key=lambda t: terminals[t].lark_order)
         self.position = {t: i for i, t in enumerate(by_order)}
-        self.embedded: set[int] = set()  # strings that Lark finds only through a regex
+        self.embedded = set(left_out)  # with the strings that Lark finds only through a regex
         self.through: dict[int, set[int]] = {}  # regex -> strings that its match may turn into
         for regex in by_order:
             if terminals[regex].is_string:

@@ -9,6 +9,7 @@ from psc.compiler.expressions.expression import RuleSet
 from psc.compiler.expressions.tokens import TokenNames
 from psc.compiler.frontends.front_end import GrammarOptions, RefusedTextError
 from psc.compiler.frontends.lark import loader
+from psc.compiler.frontends.lark.indenter import IndenterSettings
 from psc.compiler.frontends.lark.layout import LayoutSettings, bounded_layout
 from psc.compiler.grammars import bounded_lines_of
 from psc.errors import GrammarError, ResourceLimitError
@@ -22,7 +23,7 @@ def parse(text: str, options: GrammarOptions, origin: str, names: TokenNames | N
     """
     try:
         if not isinstance(options.settings, LayoutSettings):
-            return _load(text, options, origin)
+            return _load(text, options, origin)  # with an indenter, too
         lines = bounded_lines_of(text)
         grammar = _load(lines.behind(text, options.settings.max_blanks), options, origin)
         return replace(bounded_layout(grammar, options.settings, lines.kept), source=text)
@@ -38,7 +39,12 @@ def parse(text: str, options: GrammarOptions, origin: str, names: TokenNames | N
 
 def _load(text: str, options: GrammarOptions, origin: str) -> Cfg:
     return loader.load_lark(
-        text, source_name=origin, start=options.start, lexer=options.lexer, keep_all_actions=options.keep_all_actions
+        text,
+        source_name=origin,
+        start=options.start,
+        lexer=options.lexer,
+        keep_all_actions=options.keep_all_actions,
+        indenter=options.settings if isinstance(options.settings, IndenterSettings) else None,
     )
 
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from lark.exceptions import LarkError, VisitError
@@ -32,6 +32,7 @@ from psc.compiler.frontends.front_end import no_start
 from psc.compiler.frontends.lark.definitions import Definitions, read_definitions
 from psc.compiler.frontends.lark.expansion import ExpandedRule, RuleExpander
 from psc.compiler.frontends.lark.imports import import_name
+from psc.compiler.frontends.lark.indenter import IndenterSettings, with_indenter
 from psc.compiler.frontends.lark.names import RuleNames
 from psc.compiler.frontends.lark.places import Places
 from psc.compiler.frontends.lark.templates import Templates
@@ -50,6 +51,7 @@ def load_lark(
     start: str = "start",
     lexer: LexerKind = "contextual",
     keep_all_actions: bool = False,
+    indenter: IndenterSettings | None = None,
 ) -> Cfg:
     """Reads grammar text in Lark's language.
 
@@ -62,22 +64,29 @@ def load_lark(
             do not begin with what is ignored.
         keep_all_actions: keep every LR action, so that any context-free grammar is taken, instead of resolving conflicts as Lark
             does. The productions are then brought into the form of :func:`~psc.compiler.cfg.normal_form.normal_form`.
+        indenter: what Lark's `Indenter` does between lexer and parser, see `psc.compiler.frontends.lark.indenter`; every action is
+            kept then.
 
     Raises:
-        GrammarError: Lark or its lexer refuses the grammar, or it uses ``%declare``.
+        GrammarError: Lark or its lexer refuses the grammar, or it uses ``%declare`` beyond an indenter's terminals.
         ResourceLimitError: the grammar is too large, or would be when Lark's short forms are written out.
     """
     places = Places(text, source_name)
     place = places.of
     try:
         definitions = read_definitions(text, source_name)
-        if definitions.declared:
-            raise _declared(definitions.declared, places)
+        made = set() if indenter is None else {indenter.INDENT_type, indenter.DEDENT_type}
+        if undeclared := [name for name in definitions.declared if name not in made]:
+            raise _declared(undeclared, indenter, places)
         if not any(r.name == start and not r.parameters for r in definitions.rules):
             raise GrammarError(f"{source_name}: {no_start(start, [r.name for r in definitions.rules if not r.parameters])}")
         terminals = terminal_patterns(definitions, places)
-        productions = _productions(definitions, terminals, place, compact=keep_all_actions)
-        grammar = _convert(text, source_name, start, definitions, terminals, _used(productions, start, place), places)
+        if indenter is not None:
+            _check_indenter(indenter, definitions, source_name)
+        terminals += [TerminalDef(name, PatternStr(name)) for name in definitions.declared]  # what the indenter makes
+        productions = _productions(definitions, terminals, place, compact=keep_all_actions and indenter is None)
+        used = _used(productions, start, place)
+        grammar = _convert(text, source_name, start, definitions, terminals, used, places, indenter)
     except GrammarError as e:
         raise places.positioned(e) from e.__cause__
     except VisitError as e:
@@ -90,12 +99,12 @@ def load_lark(
         raise ResourceLimitError(f"{source_name}: the grammar is nested too deep for Python's stack; name inner groups") from e
     except (LarkError, ValueError, AssertionError) as e:
         raise in_words(e, places) from e
-    grammar = finished(replace(grammar, lexer=lexer, keep_all_actions=keep_all_actions))
+    grammar = finished(replace(grammar, lexer=lexer, keep_all_actions=keep_all_actions and indenter is None))
     patterns = {t.name: t.pattern for t in terminals}
     for terminal in grammar.terminals:  # Lark's lexer refuses these, too; a pattern's width is cheaper than its automaton
         if patterns[terminal.name].min_width == 0 and _matches_empty_text(terminal.pattern):
             raise empty_lexeme(grammar, terminal)
-    return grammar
+    return grammar if indenter is None else with_indenter(grammar, indenter)
 
 
 def _matches_empty_text(pattern: str) -> bool:
@@ -111,16 +120,36 @@ def finished(grammar: Cfg) -> Cfg:
     return normal_form(grammar) if grammar.keep_all_actions else grammar
 
 
-def _declared(declared: tuple[str, ...], places: Places) -> GrammarError:
+def _declared(declared: Sequence[str], indenter: IndenterSettings | None, places: Places) -> GrammarError:
     names = ", ".join(declared[:_MAX_NAMES]) + (", …" if len(declared) > _MAX_NAMES else "")
-    message = (
-        f"%declare'd terminals have no text of their own ({names}); they need a lexer callback in Python, which a "
-        "decoding mask cannot run. Define them as regular expressions instead."
-    )
-    if "_INDENT" in declared:
-        message += " Python's own layout is in the bundled grammar python."
+    message = f"%declare'd terminals have no text of their own ({names}): Python code makes them, which a mask cannot run. "
+    if indenter is not None:
+        message += f"The indenter makes {indenter.INDENT_type} and {indenter.DEDENT_type} alone. Define others as regular expressions."
+    elif any("INDENT" in name or "DEDENT" in name for name in declared):
+        message += (
+            "If Lark's Indenter makes them, say so with --indenter (indenter=…), which takes its attributes; the names of Lark's "
+            "PythonIndenter are the default."
+        )
+    else:
+        message += "Define them as regular expressions instead."
     offset = places.directive("%declare")
     return GrammarError.at(places.source_name, message) if offset is None else places.at(offset, message)
+
+
+def _check_indenter(indenter: IndenterSettings, definitions: Definitions, source_name: str) -> None:
+    """Says which name of an indenter is none of the grammar's, or means something else there."""
+    terminals = [d.name for d in definitions.terminals]
+    if indenter.NL_type not in terminals:
+        names = ", ".join(terminals[:_MAX_NAMES]) + (", …" if len(terminals) > _MAX_NAMES else "")
+        raise GrammarError(
+            f"{source_name}: the indenter's NL_type {indenter.NL_type} is no terminal of the grammar ({names}); name the one that "
+            "matches line ends"
+        )
+    if indenter.NL_type in definitions.ignored:
+        raise GrammarError(f"{source_name}: the indenter's NL_type {indenter.NL_type} is ignored, so the Indenter never sees one")
+    for name in (indenter.INDENT_type, indenter.DEDENT_type):
+        if name in terminals:
+            raise GrammarError(f"{source_name}: the indenter makes {name}, which has a text in the grammar; %declare it instead")
 
 
 def _productions(
@@ -172,9 +201,12 @@ def _convert(
     terminal_defs: list[TerminalDef],
     rules: list[ExpandedRule],
     places: Places,
+    indenter: IndenterSettings | None = None,
 ) -> Cfg:
     ignored = frozenset(definitions.ignored)
     used = {name for r in rules for is_terminal, name in r.symbols if is_terminal} | ignored
+    if indenter is not None:  # in brackets it may stand where no rule has it
+        used.add(indenter.NL_type)
     terminal_defs = [t for t in terminal_defs if t.name in used]
     for t in terminal_defs:
         check_widths(t, places)
