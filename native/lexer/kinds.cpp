@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
+#include <span>
 
 namespace psc {
 
@@ -35,13 +37,44 @@ std::vector<bool> not_ignored(const AllTerminals& terminals) {
     return found;
 }
 
-// Per terminal whether it is lexed in every context.
-std::vector<bool> always_lexed(const LrTables& lr, const AllTerminals& terminals, LexerKind kind) {
-    const std::vector<bool> all(terminals.ignored.size(), true);
-    if (kind == LexerKind::indented) return never_taken(lr, all);
-    if (kind == LexerKind::contextual) return {terminals.ignored.begin(), terminals.ignored.end()};
-    return std::vector<bool>(all.size(), kind == LexerKind::flush);
+
+// Per terminal whether each of its lexemes is one of a terminal of `those`, too.
+std::vector<bool> parts_of(const AllTerminals& terminals, const std::vector<bool>& those) {
+    std::vector<bool> found(those.size(), true);
+    for (Word s = 0; s < terminals.n_states; ++s) {
+        const std::span matches(terminals.matches.data() + terminals.match_offsets[s],
+                                terminals.matches.data() + terminals.match_offsets[s + 1]);
+        if (std::any_of(matches.begin(), matches.end(), [&](Word t) { return those[t]; })) continue;
+        for (Word t : matches) found[t] = false;
+    }
+    return found;
 }
+
+// Of the lexer `indented`, the terminals that are lexed in a state besides those that the parser can take.
+class Indented {
+public:
+    Indented(const LrTables& lr, const AllTerminals& terminals)
+        : never_(never_taken(lr, std::vector<bool>(terminals.ignored.size(), true))) {
+        std::vector<bool> refused = never_;
+        for (std::size_t t = 0; t < refused.size(); ++t) {
+            if (terminals.ignored[t]) refused[t] = false;
+            if (terminals.ignored[t] && !never_[t]) ignored_somewhere_.push_back(static_cast<Word>(t));
+        }
+        parts_ = parts_of(terminals, refused);
+        for (Word t : ignored_somewhere_) parts_[t] = false;
+    }
+
+    // `t` is refused or ignored everywhere; or it is a part of what is refused, and could only be refused, too.
+    bool is_lexed(Word t, const LrTables& lr, LrState state) const {
+        if (never_[t]) return true;
+        return parts_[t] && std::all_of(ignored_somewhere_.begin(), ignored_somewhere_.end(),
+                                        [&](Word i) { return lr.cell(state, {i}).empty(); });
+    }
+
+private:
+    std::vector<bool> never_, parts_;
+    std::vector<Word> ignored_somewhere_;
+};
 
 // The terminals that are lexed where the parser can take `can_take`.
 std::vector<Word> allowed_terminals(const std::vector<bool>& modal, const std::vector<bool>& never,
@@ -67,13 +100,15 @@ std::unique_ptr<Lexer> make_lexer(const LrTables& lr, const AllTerminals& termin
     const bool is_modal = kind == LexerKind::modal || kind == LexerKind::flush_modal;
     const auto modal = winners_over_ignored(terminals);
     const auto never = is_modal ? never_taken(lr, not_ignored(terminals)) : std::vector<bool>{};
-    const auto always = always_lexed(lr, terminals, kind);
+    const auto indented = kind == LexerKind::indented ? std::make_optional<Indented>(lr, terminals) : std::nullopt;
     const bool is_flush = kind == LexerKind::flush || kind == LexerKind::flush_modal;
     for (LrState state : resting_states(lr)) {
         TerminalContext context;
         auto& allowed = context.terminals;
         for (Word t = 0; t + 1 < lr.n_terminals; ++t)
-            if (always[static_cast<std::size_t>(t)] || !lr.cell(state, {t}).empty()) allowed.push_back(t);
+            if (kind == LexerKind::flush || (terminals.ignored[t] && kind == LexerKind::contextual) ||
+                (indented && indented->is_lexed(t, lr, state)) || !lr.cell(state, {t}).empty())
+                allowed.push_back(t);
         if (is_modal) allowed = allowed_terminals(modal, never, allowed);
         if (is_flush && state == LrState{0}) {
             context.flush = true;

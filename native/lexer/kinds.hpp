@@ -16,7 +16,8 @@ enum class LexerKind {
     flush,       // basic, but a text does not begin with what is ignored
     contextual,  // maximal munch over the terminals that the LR state at the start of the lexeme can take, and the ignored ones
     // Contextual, and terminals that no rule has are lexed everywhere: one that is not ignored is refused so. An ignored terminal
-    // that rules have is lexed, and ignored, where the parser could take it.
+    // that rules have is lexed, and ignored, where the parser could take it; everywhere else the parts of what is refused are lexed,
+    // which changes no text and makes fewer contexts.
     indented,
     // Terminals that win over every ignored terminal are lexed only where the parser can take one, and there only terminals that it
     // can take, and those of them that no rule has. Elsewhere maximal munch over all the others.

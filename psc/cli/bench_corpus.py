@@ -15,7 +15,8 @@ from psc.compiler.cfg.grammar import LarkLexer
 from psc.compiler.frontends.lookup import find_grammar
 from psc.compiler.grammars import bundled_lexer
 from psc.corpus.comparison import Subject, compare
-from psc.corpus.references.registry import REFERENCES, find_reference, language_of, open_reference
+from psc.corpus.references.conversation import SECONDS_FOR_A_TEXT
+from psc.corpus.references.registry import OTHER_PYTHON, REFERENCES, find_reference, language_of, open_reference
 from psc.corpus.report import Comparison
 from psc.corpus.texts import sampled, source_files
 
@@ -25,6 +26,17 @@ from psc.corpus.texts import sampled, source_files
 @click.argument("paths", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path), metavar="FILE_OR_FOLDER...")
 @click.option("--reference", type=click.Choice(REFERENCES), help="The parser that judges; by default the language's own.")
 @click.option("--second", type=click.Choice(REFERENCES), help="Another; what both judge alike is counted for itself, too.")
+@click.option(
+    "--python", "other_python", metavar="PATH", help="The Python whose parser judges Python; by default the one that runs psc."
+)
+@click.option(
+    "--seconds",
+    type=click.FloatRange(min=0, min_open=True),
+    default=SECONDS_FOR_A_TEXT,
+    show_default=True,
+    metavar="N",
+    help="For a text, where a program of its own judges; after them the text is not judged.",
+)
 @click.option("--lexer", type=click.Choice(get_args(LarkLexer)), help="Of a Lark grammar; by default the grammar's own.")
 @click.option("--suffix", metavar=".EXT", help="The files to take of folders; by default the language's.")
 @click.option("--sample", type=click.IntRange(min=1), metavar="N", help="Take N files drawn at random.")
@@ -48,6 +60,8 @@ def command(
     paths: tuple[Path, ...],
     reference: str | None,
     second: str | None,
+    other_python: str | None,
+    seconds: float,
     lexer: LarkLexer | None,
     suffix: str | None,
     sample: int | None,
@@ -80,13 +94,17 @@ def command(
     files = sampled(source_files(paths, suffix or language.suffix), sample, seed)
     if not files:
         raise click.UsageError(f"there are no files that end in {suffix or language.suffix} there")
+    if other_python is not None:
+        if reference is not None or language.references != ("ast",):
+            raise click.UsageError("--python: names the parser of a grammar of Python, without --reference")
+        reference = OTHER_PYTHON + other_python
     name, missing = find_reference((reference,) if reference else language.references, path)
     if second is None and reference is None:
         second = language.second
     second = None if second == name else second
     version = _version(name, path, lexer)
     other = None if second is None else _version(second, path, lexer)
-    subject = Subject(grammar, path, name, lexer, tokenizer, mutants, seed, split, max_bytes, max_mutated_bytes, second)
+    subject = Subject(grammar, path, name, lexer, tokenizer, mutants, seed, split, max_bytes, max_mutated_bytes, second, seconds)
     with Steps("comparing", quiet=quiet) as steps:
         read = 0
 

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from psc.compiler.cfg.grammar import LarkLexer
 from psc.corpus.mutants import Tokens
+from psc.corpus.references.conversation import SECONDS_FOR_A_TEXT
 from psc.corpus.references.reference import Reference, Refusal
 from psc.corpus.references.registry import language_of, open_reference
 from psc.corpus.texts import read_texts
@@ -40,7 +41,7 @@ class Subject:
     path: Path
     """The grammar's file."""
     reference: str
-    """A name in `psc.corpus.references.registry.REFERENCES`."""
+    """A name that `psc.corpus.references.registry.open_reference` knows."""
     lexer: LarkLexer | None = None
     """Of a grammar in Lark's language."""
     tokenizer: str | None = None
@@ -54,6 +55,8 @@ class Subject:
     """Longer texts have no mutants."""
     second: str | None = None
     """Another parser. Texts that both judge alike are counted apart, too: they are a core that dialects share."""
+    seconds: float = SECONDS_FOR_A_TEXT
+    """After which a text is not judged, see `open_reference`."""
 
 
 @dataclass(frozen=True)
@@ -148,10 +151,11 @@ class _Bench:
         self._tokens = Tokens(language_of(subject.path.stem).comments)
         self._checker = _checker(subject)
         self._keywords = _keywords(self._checker)
-        self._reference: Reference = open_reference(subject.reference, subject.path, subject.lexer or "basic")
+        lexer, seconds = subject.lexer or "basic", subject.seconds
+        self._reference: Reference = open_reference(subject.reference, subject.path, lexer, seconds=seconds)
         self._second: Reference | None = None
         if subject.second is not None:
-            self._second = open_reference(subject.second, subject.path, subject.lexer or "basic")
+            self._second = open_reference(subject.second, subject.path, lexer, seconds=seconds)
 
     def __enter__(self) -> _Bench:
         return self

@@ -1,13 +1,16 @@
 """Reference parsers: what each takes and refuses, and where; those that are not installed are skipped."""
 
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from psc.compiler.grammars import bundled_path
-from psc.corpus.references.registry import find_reference, language_of, open_reference
+from psc.corpus.references.conversation import Conversation
+from psc.corpus.references.gcc import Gcc
+from psc.corpus.references.registry import OTHER_PYTHON, find_reference, language_of, open_reference
 from psc.errors import ReferenceMissingError, ReferenceParserError
 
 CASES = {
@@ -48,7 +51,8 @@ CASES = {
     ),
     "mysqld-or-mariadbd": (["SELECT 1"], ["SELEC 1"]),
     "node": (["var x = 1", "import a from 'a'; await a"], ["var x = ;", "import"]),
-    "typescript": (["let a: B[]", "export const c: D<E>"], ["let a: = 1", "class A { static static b }"]),
+    "typescript": (["let a: B[]", "export const c: D<E>", "class A { static static b }"], ["let a: = 1", "class A {"]),
+    "typescript-checked": (["let a: B[]"], ["let a: = 1", "class A { static static b }"]),
     "typescript-jsx": (["x = <a b='c'>d</a>"], ["x = <a>", "x = <a></b>", "let a: B[]"]),
     "typescript-tsx": (["let a: B[] = <c<D>>{e!}</c>"], ["x = <a>b", "x = <a></b>", "x = <T>(a) => a"]),
     "javac": (["class A { int é; }", ""], ["class A { int }", "class A {} import b.c;", "class A { int a = 1_; }"]),
@@ -57,6 +61,7 @@ CASES = {
         ["mod nowhere; fn f() -> Unknown { m!(a => 'b) }", "fn f() { if let A = b && c {} }", ""],
         ["fn f( {}", "fn f() { let a = 1 let b; }", 'fn f() { print!(f"a") }', 'r#"'],
     ),
+    f"{OTHER_PYTHON}{sys.executable}": (["x = 1\n", "", "# \U0001f600\n"], ["x = \n", "def f(:\n", "\0"]),
     "gofmt": (["package p\n\nfunc f() {}\n"], ["", "package p\nfunc f( {}\n", "package p\n//line x.go:1\nfunc f( {}\n"]),
 }
 
@@ -95,6 +100,59 @@ def test_a_refusal_has_its_place() -> None:
         (refusal,) = reference.judge([text])
         assert refusal is not None and refusal.line == 2 and refusal.message
         assert reference.version
+
+
+def test_names_that_c_does_not_declare_are_no_errors() -> None:
+    """Nor does one hide an error of syntax that follows it."""
+    taken = [
+        "int f(void) { return a->b + c[d] * e(g); }",
+        "int f(void) { return (size_t) x + sizeof(uint8_t); }",
+        "void f(void) { goto nowhere; x.y = z; break; }",
+        "int f(void) { return (first) ((second) x); }",
+    ]
+    refused = [
+        "void f(void) { x = ; }",
+        "void f(void) { x = 1; y(; }",
+        "void f(void) { (size_t) x; y = ; }",
+        "int f(void) { return a; }\n}",
+        "nothing_known x;",
+    ]
+    assert installed("gcc")([*taken, *refused]) == [True] * len(taken) + [False] * len(refused)
+
+
+def test_another_python_is_not_there() -> None:
+    with pytest.raises(ReferenceMissingError, match="there is no Python at /nowhere/python"):
+        open_reference(f"{OTHER_PYTHON}/nowhere/python", bundled_path("python"))
+
+
+# Answers "late" three seconds later, and all else at once.
+SLOW = """
+import sys, time
+while size := sys.stdin.buffer.read(4):
+    if sys.stdin.buffer.read(int.from_bytes(size, "big")) == b"late":
+        time.sleep(3)
+    print(flush=True)
+"""
+
+
+def test_a_text_that_takes_too_long_is_not_judged() -> None:
+    """And those after it are, by a parser that is started again."""
+    conversation = Conversation([sys.executable, "-c", SLOW], "slow", seconds=0.3)
+    try:
+        first, late, last = conversation.judge(["first", "late", "last"])
+        assert first is None and last is None
+        assert late is not None and not late.judged and late.message == "no answer in 0.3 s"
+    finally:
+        conversation.close()
+
+
+def test_a_text_that_takes_gcc_too_long_is_not_judged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = tmp_path / "gcc"
+    program.write_text('#!/bin/sh\ncase "$*" in *-dumpfullversion*) echo 12;; *) exec sleep 5;; esac\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    (refusal,) = Gcc(seconds=0.2).judge(["int a;"])
+    assert refusal is not None and not refusal.judged
 
 
 def test_statements_are_never_run(tmp_path: object) -> None:

@@ -37,7 +37,7 @@ from psc.compiler.cfg.normal_form import normal_form
 from psc.compiler.expressions.expression import Automaton
 from psc.compiler.frontends.front_end import Settings
 from psc.compiler.terminals.regex import UnsupportedRegex, class_automaton
-from psc.errors import GrammarError
+from psc.errors import GrammarError, ResourceLimitError
 from psc.support.cached_property import cached_property
 from psc.support.readable import shortened
 
@@ -212,11 +212,27 @@ def with_indenter(grammar: Cfg, settings: IndenterSettings) -> Cfg:
     Raises:
         GrammarError: a name is not the grammar's; brackets or blocks of a rule do not match; the grammar has conflicts.
     """
+    kinds = _kinds(grammar, settings)
+    for index, p in enumerate(grammar.productions):
+        if not _is_balanced(p.rhs, kinds):
+            raise GrammarError(
+                f"{grammar.source_name}: in {shortened(grammar.production_text(index))!r} brackets or blocks do not match: each of "
+                f"{', '.join((settings.INDENT_type, *settings.OPEN_PAREN_types))} must be closed in the rule that opens it, for "
+                "otherwise the depth is not known where a line ends. Put both into one rule"
+            )
     if settings.every_way:
         grammar = replace(grammar, productions=tuple(replace(p, priority=0) for p in grammar.productions))
     else:
         grammar = _decided(grammar, settings)
-    return _Lines(normal_form(_with_brackets_apart(grammar, settings)), settings).grammar()
+    grammar = normal_form(_with_brackets_apart(grammar, kinds))
+    kinds = _kinds(grammar, settings)
+    for index, p in enumerate(grammar.productions):
+        if not _is_balanced(p.rhs, kinds):  # a long one with many optional parts was cut
+            raise ResourceLimitError(
+                f"{grammar.source_name}: {shortened(grammar.production_text(index))!r} has too many optional parts around brackets "
+                "or blocks; give these a rule of their own"
+            )
+    return _Lines(grammar, settings).grammar()
 
 
 def _decided(grammar: Cfg, settings: IndenterSettings) -> Cfg:
@@ -270,9 +286,8 @@ def _outside(rhs: Symbols, kinds: Mapping[int, str]) -> Iterator[int]:
         i += 1
 
 
-def _with_brackets_apart(grammar: Cfg, settings: IndenterSettings) -> Cfg:
+def _with_brackets_apart(grammar: Cfg, kinds: Mapping[int, str]) -> Cfg:
     """What stands between brackets, or in a block, as a rule of its own, so that the normal form cuts no production there."""
-    kinds = _kinds(grammar, settings)
     names = list(grammar.nonterminals)
     out: list[Production] = []
     known: dict[Symbols, int] = {}
@@ -299,14 +314,8 @@ def _with_brackets_apart(grammar: Cfg, settings: IndenterSettings) -> Cfg:
                 i = end + 1
         return tuple(result)
 
-    for index, p in enumerate(grammar.productions):
+    for p in grammar.productions:
         stop_if_cancelled()
-        if not _is_balanced(p.rhs, kinds):
-            raise GrammarError(
-                f"{grammar.source_name}: in {shortened(grammar.production_text(index))!r} brackets or blocks do not match: each of "
-                f"{', '.join((settings.INDENT_type, *settings.OPEN_PAREN_types))} must be closed in the rule that opens it, for "
-                "otherwise the depth is not known where a line ends. Put both into one rule"
-            )
         out.append(replace(p, rhs=rewritten(p.rhs)))
     return replace(grammar, nonterminals=tuple(names), productions=tuple(out))
 

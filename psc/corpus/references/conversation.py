@@ -2,7 +2,8 @@
 
 A text goes as its length, four bytes with the highest first, and its UTF-8 bytes. The answer is a line: empty if the text is
 accepted, else line, column and message with colons between, behind `=` if it is about names that are not equal. Starting a virtual
-machine for each text would take a hundred times as long.
+machine for each text would take a hundred times as long. A parser that does not answer in time is ended and started anew, and the
+text is not judged.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import json
 import os
 import shutil
 import subprocess
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
@@ -20,6 +22,10 @@ from psc.errors import ReferenceMissingError, ReferenceParserError
 
 _HERE = Path(__file__).parent
 _SECONDS_TO_END = 5
+SECONDS_FOR_A_TEXT = 60.0
+"""After which a parser is ended, and the text is not judged."""
+_SECONDS_TO_START = 60.0
+"""What the first text has more, since a virtual machine starts meanwhile."""
 
 
 class Conversation:
@@ -28,17 +34,23 @@ class Conversation:
     Args:
         command: the program and its arguments.
         version: its name and version.
+        seconds: for a text.
 
     Raises:
         ReferenceParserError: the program does not start.
     """
 
-    def __init__(self, command: Sequence[str], version: str) -> None:
+    def __init__(self, command: Sequence[str], version: str, seconds: float = SECONDS_FOR_A_TEXT) -> None:
         self._command, self._version = tuple(command), version
+        self.seconds = seconds
+        self._start()
+
+    def _start(self) -> None:
         try:
             self._process = subprocess.Popen(self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         except OSError as e:
-            raise ReferenceParserError(f"{version} does not start: {' '.join(self._command)}: {e}") from e
+            raise ReferenceParserError(f"{self._version} does not start: {' '.join(self._command)}: {e}") from e
+        self._has_answered = False
 
     @property
     def version(self) -> str:
@@ -59,14 +71,35 @@ class Conversation:
     def _ask(self, data: bytes) -> Refusal | None:
         requests, answers = self._process.stdin, self._process.stdout
         assert requests is not None and answers is not None
+        late = threading.Event()
+
+        def end() -> None:
+            late.set()
+            self._process.kill()
+
+        timer = threading.Timer(self.seconds if self._has_answered else self.seconds + _SECONDS_TO_START, end)
+        timer.start()
         try:
             requests.write(len(data).to_bytes(4, "big") + data)
             requests.flush()
             answer = answers.readline().decode("utf-8", "replace")
         except OSError as e:
-            raise ReferenceParserError(f"{self._version} has ended: {e}") from e
+            if not late.is_set():
+                raise ReferenceParserError(f"{self._version} has ended: {e}") from e
+            answer = ""
+        finally:
+            timer.cancel()
+            timer.join()
+        if late.is_set() and not answer.endswith("\n"):
+            self._process.communicate()
+            self._start()
+            return Refusal(f"no answer in {self.seconds:g} s", judged=False)
         if not answer.endswith("\n"):
             raise ReferenceParserError(f"{self._version} has ended, exit code {self._process.wait()}: {' '.join(self._command)}")
+        self._has_answered = True
+        if late.is_set():  # it has answered as it was ended
+            self._process.communicate()
+            self._start()
         if answer == "\n":
             return None
         line, column, message = answer.rstrip("\n").removeprefix("=").split(":", 2)
@@ -98,13 +131,24 @@ def googlesql() -> Conversation:
     return _npm_package(_GOOGLESQL, "parse_googlesql.js", title="ZetaSQL in ")
 
 
-def typescript(kind: Literal["ts", "tsx", "jsx"] = "ts") -> Conversation:
+def typescript(kind: Literal["ts", "tsx", "jsx"] = "ts", *, checked: bool = False) -> Conversation:
     """The parser of TypeScript's compiler, whose package has it before version 7.
 
     Args:
         kind: of files: TypeScript without JSX or with it, or JavaScript with it.
+        checked: also ask the checker for errors of syntax, such as modifiers twice. It computes types, which may take minutes.
     """
-    return _npm_package("typescript", "parse_typescript.js", kind, below=7)
+    more = ["checked"] if checked else []
+    return _npm_package("typescript", "parse_typescript.js", kind, *more, title="syntax of " * (not checked), below=7)
+
+
+def python(program: str) -> Conversation:
+    """The parser of another Python, by the path of its program, or its name on the ``PATH``. Raises ReferenceMissingError."""
+    found = shutil.which(program)
+    if found is None:
+        raise ReferenceMissingError(f"there is no Python at {program}")
+    version = _first_line([found, "-c", "import platform; print(platform.python_version())"])
+    return Conversation([found, "-I", str(_HERE / "parse_python.py")], f"ast of Python {version}")
 
 
 def _npm_package(package: str, script: str, *arguments: str, title: str = "", below: int | None = None) -> Conversation:

@@ -1,5 +1,7 @@
 // Parses texts of TypeScript (`ts`), TypeScript with JSX (`tsx`) or JavaScript with JSX (`jsx`, the second argument) from standard input
-// with the package typescript in the folder named, one answer line each; see conversation.py for the format. Errors of syntax have codes below 2000, and the checker finds some, such as modifiers twice;
+// with the package typescript in the folder named, one answer line each; see conversation.py for the format. Errors of syntax have codes
+// below 2000. The checker finds some of them, such as modifiers twice, and looks at all types meanwhile, which takes minutes where
+// they are computed: it is asked where the third argument is `checked`. Of its errors
 // 8000 and more, and the two of 17000, are about what only JavaScript's comments may say. What depends on how modules are compiled
 // (`export =`) is no error, nor what is about types. Of JSX, empty values (17000) and commas (18007) are errors of syntax, which are not
 // looked for in JavaScript, so they are found here; names that do not match (17002, 17008) are errors of names.
@@ -7,6 +9,7 @@
 const answerTexts = require('./answer_texts.js');
 const ts = require(process.argv[2]);
 const kind = process.argv[3];
+const isChecked = process.argv[4] === 'checked';
 
 const OPTIONS = { allowJs: true, checkJs: true, jsx: ts.JsxEmit.Preserve,  noLib: true, noResolve: true, target: ts.ScriptTarget.ESNext, module: ts.ModuleKind.ESNext, experimentalDecorators: true };
 
@@ -36,6 +39,7 @@ function firstError(name, text) {
   if (file.parseDiagnostics.length) return file.parseDiagnostics[0];
   const wrong = firstWrongExpression(file, file);
   if (wrong) return wrong;
+  if (!isChecked) return undefined;
   const host = {
     getSourceFile: (asked) => (asked === name ? file : undefined),
     getDefaultLibFileName: () => 'lib.d.ts',

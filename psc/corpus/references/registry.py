@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from psc.compiler.cfg.grammar import LarkLexer
-from psc.corpus.references.conversation import googlesql, javac, node, typescript
+from psc.corpus.references.conversation import SECONDS_FOR_A_TEXT, Conversation, googlesql, javac, node, python, typescript
 from psc.corpus.references.formats import comma_separated, graphql, markdown, toml, xml
 from psc.corpus.references.gcc import Gcc
 from psc.corpus.references.gofmt import Gofmt
@@ -30,8 +30,10 @@ _OPEN: dict[str, Callable[[], Reference]] = {
     "sqlite3": sqlite,
     "node": node,
     "typescript": typescript,
-    "typescript-jsx": partial(typescript, "jsx"),
+    "typescript-jsx": partial(typescript, "jsx", checked=True),
     "typescript-tsx": partial(typescript, "tsx"),
+    "typescript-checked": partial(typescript, checked=True),
+    "typescript-tsx-checked": partial(typescript, "tsx", checked=True),
     "zetasql": googlesql,
     "mysqld": mysql,
     "mariadbd": mariadb,
@@ -89,14 +91,32 @@ def language_of(grammar: str) -> Language:
     return _LANGUAGES.get(grammar) or Language(f".{grammar}", ("lark",), "//")
 
 
-def open_reference(name: str, grammar: Path, lexer: LarkLexer = "basic") -> Reference:
-    """The parser of this name; with this lexer Lark reads the grammar.
+OTHER_PYTHON = "python:"
+"""What the name of a parser begins with that is the one of another Python; the path of its program follows."""
+
+
+def open_reference(
+    name: str, grammar: Path, lexer: LarkLexer = "basic", *, seconds: float = SECONDS_FOR_A_TEXT
+) -> Reference:
+    """The parser of this name.
+
+    Args:
+        name: in `REFERENCES`, or `OTHER_PYTHON` and the path of a program.
+        grammar: the file that `lark` reads.
+        lexer: with which Lark reads it.
+        seconds: after which a text is not judged, where a program of its own judges; a library in this process takes its time.
 
     Raises:
         ReferenceMissingError: it is not installed.
         KeyError: there is none of this name.
     """
-    return lark_parser(grammar, lexer) if name == "lark" else _OPEN[name]()
+    if name == "lark":
+        return lark_parser(grammar, lexer)
+    other = name.removeprefix(OTHER_PYTHON)
+    found = _OPEN[name]() if other == name else python(other)
+    if isinstance(found, (Conversation, Gcc)):
+        found.seconds = seconds
+    return found
 
 
 def find_reference(names: tuple[str, ...], grammar: Path) -> tuple[str, list[str]]:
