@@ -280,6 +280,13 @@ def front_end(language: str) -> FrontEnd:
     return found
 
 
+def indenter_settings(indenter: object) -> Settings:
+    """The settings of a Lark grammar with an indenter, see ``IndenterSettings.of``. Raises GrammarError for what is none."""
+    from psc.compiler.frontends.lark.indenter import IndenterSettings
+
+    return IndenterSettings.of(indenter)
+
+
 def combined(
     kind: str, requests: Sequence[GrammarRequest], grammars: Sequence[ParsedGrammar]
 ) -> tuple[GrammarRequest, ParsedGrammar]:

@@ -37,7 +37,6 @@ std::vector<bool> not_ignored(const AllTerminals& terminals) {
     return found;
 }
 
-
 // Per terminal whether each of its lexemes is one of a terminal of `those`, too.
 std::vector<bool> parts_of(const AllTerminals& terminals, const std::vector<bool>& those) {
     std::vector<bool> found(those.size(), true);

@@ -16,7 +16,7 @@ from psc.cli.tokenizers import tokenizer_for
 from psc.compiler.cfg.grammar import LarkLexer
 from psc.compiler.frontends.front_end import NO_SETTINGS
 from psc.compiler.frontends.lookup import GrammarFile, find_grammar, is_grammar
-from psc.compiler.frontends.registry import suffixes
+from psc.compiler.frontends.registry import front_end, indenter_settings, suffixes
 from psc.compiler.frontends.request import GrammarRequest
 from psc.grammars.compiled_grammar import CompiledGrammar, compile_just_in_time
 from psc.grammars.grammar import Grammar
@@ -50,9 +50,7 @@ class Chosen:
             if grammar.language != "lark" or grammar.bundled:
                 what = "bundled" if grammar.bundled else front_end(grammar.language).a_grammar
                 raise click.UsageError(f"--indenter: of Lark grammars; {grammar.name} is {what}")
-            from psc.compiler.frontends.lark.indenter import IndenterSettings
-
-            settings = IndenterSettings.named(self.indenter)
+            settings = indenter_settings(self.indenter)
         return {"start": self.start, "lexer": self.lexer, "keep_all_actions": self.keep_all_actions, "settings": settings}
 
     def check(self, request: GrammarRequest) -> None:
@@ -82,8 +80,8 @@ def grammar_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--indenter",
             metavar="NAMES",
-            help="Lark's Indenter, for a Lark grammar with %declare _INDENT _DEDENT: python for the names of Lark's PythonIndenter, "
-            "or attributes that differ from it, such as 'NL_type=_NL tab_len=4 OPEN_PAREN_types=LPAR,LSQB'; "
+            help="Lark's Indenter, for a Lark grammar with %declare _INDENT _DEDENT: python for the names of Lark's "
+            "PythonIndenter, or attributes that differ from it, such as 'NL_type=_NL tab_len=4 OPEN_PAREN_types=LPAR,LSQB'; "
             "columns=0-8,12,16 bounds where lines may begin.",
         ),
         click.option(
@@ -139,7 +137,8 @@ def open_compiled(spec: str, tokenizer: str | None, chosen: Chosen = Chosen()) -
     decided = (chosen.start, chosen.lexer, chosen.indenter, chosen.keep_all_actions or None, chosen.refuse_conflicts or None)
     if any(option is not None for option in decided):
         raise click.UsageError(
-            f"{spec} is an artifact: --start, --lexer, --indenter, --keep-all-actions and --refuse-conflicts were decided when it was compiled"
+            f"{spec} is an artifact: --start, --lexer, --indenter, --keep-all-actions and --refuse-conflicts were decided when it "
+            "was compiled"
         )
     if chosen.schema is not None and chosen.schema.names:
         raise click.UsageError(f"{spec} is an artifact: {chosen.schema} was decided when it was compiled")

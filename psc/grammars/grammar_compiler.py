@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 from weakref import WeakSet
 
 from psc.artifacts.store import Store
-from psc.compiler.frontends.front_end import NO_SETTINGS, UNNAMED, RefusedTextError, Settings, check_text
+from psc.compiler.frontends.front_end import NO_SETTINGS, UNNAMED, RefusedTextError, check_text
 from psc.compiler.frontends.lookup import find_grammar
+from psc.compiler.frontends.registry import indenter_settings
 from psc.compiler.frontends.request import GrammarRequest
 from psc.errors import CompilationCancelledError
 from psc.grammars.artifact_lookup import ArtifactLookup, Registries
@@ -277,11 +278,7 @@ class GrammarCompiler:
             CompilationCancelledError: it was called off.
             GrammarError: the grammar is not found or cannot be compiled.
         """
-        settings: Settings = NO_SETTINGS
-        if indenter is not None:
-            from psc.compiler.frontends.lark.indenter import IndenterSettings
-
-            settings = IndenterSettings.of(indenter)
+        settings = NO_SETTINGS if indenter is None else indenter_settings(indenter)
         found = find_grammar(grammar)
         request = found.request(start=start, lexer=lexer, keep_all_actions=keep_all_actions, settings=settings)
         return self._compile(request, cancellation=cancellation)

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 from typing import Literal as OneOf
 
-from psc.compiler.frontends.front_end import NO_SETTINGS, UNNAMED, Settings, check_text, origin_of
+from psc.compiler.frontends.front_end import NO_SETTINGS, UNNAMED, check_text, origin_of
 from psc.compiler.frontends.json_schema.settings import SchemaSettings
-from psc.compiler.frontends.registry import front_end
+from psc.compiler.frontends.registry import front_end, indenter_settings
 from psc.compiler.frontends.request import GrammarRequest
 from psc.errors import GrammarError
 from psc.support.readable import shortened
@@ -58,11 +58,7 @@ def lark_request(
     if dialect == "lark":
         if named:
             raise GrammarError(f"named_grammars ({', '.join(named)}): references like @name are not in Lark's own language")
-        settings: Settings = NO_SETTINGS
-        if indenter is not None:
-            from psc.compiler.frontends.lark.indenter import IndenterSettings
-
-            settings = IndenterSettings.of(indenter)
+        settings = NO_SETTINGS if indenter is None else indenter_settings(indenter)
         return GrammarRequest.of(
             "lark", text, start=start, lexer=lexer, keep_all_actions=keep_all_actions, settings=settings, origin=origin
         )

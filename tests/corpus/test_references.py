@@ -51,8 +51,11 @@ CASES = {
     ),
     "mysqld-or-mariadbd": (["SELECT 1"], ["SELEC 1"]),
     "node": (["var x = 1", "import a from 'a'; await a"], ["var x = ;", "import"]),
-    "typescript": (["let a: B[]", "export const c: D<E>", "class A { static static b }"], ["let a: = 1", "class A {"]),
-    "typescript-checked": (["let a: B[]"], ["let a: = 1", "class A { static static b }"]),
+    "typescript": (
+        ["let a: B[]", "export const c: D<E>", "class A { public private b }"],
+        ["let a: = 1", "class A { static static b }"],
+    ),
+    "typescript-checked": (["let a: B[]"], ["let a: = 1", "class A { public private b }"]),
     "typescript-jsx": (["x = <a b='c'>d</a>"], ["x = <a>", "x = <a></b>", "let a: B[]"]),
     "typescript-tsx": (["let a: B[] = <c<D>>{e!}</c>"], ["x = <a>b", "x = <a></b>", "x = <T>(a) => a"]),
     "javac": (["class A { int é; }", ""], ["class A { int }", "class A {} import b.c;", "class A { int a = 1_; }"]),

@@ -63,7 +63,11 @@ def lark_differences(grammar: Cfg, automaton: TerminalAutomaton, lr: LrTables) -
     order = _LarkOrder(grammar, written)
     together = sorted({as_written(context) for context in contexts(grammar, lr)}, key=sorted)
     ranks = [t.rank for t in grammar.terminals]
-    beyond = {i for i, t in enumerate(grammar.terminals) if i not in written and terminal_expression(t) is None and _looks_past_end(t.pattern)}
+    beyond = {
+        i
+        for i, t in enumerate(grammar.terminals)
+        if i not in written and terminal_expression(t) is None and _looks_past_end(t.pattern)
+    }
     shorter: set[tuple[int, int]] = set()
     other: set[tuple[int, int]] = set()
     refused: set[tuple[int, int]] = set()

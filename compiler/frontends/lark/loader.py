@@ -124,7 +124,9 @@ def _declared(declared: Sequence[str], indenter: IndenterSettings | None, places
     names = ", ".join(declared[:_MAX_NAMES]) + (", …" if len(declared) > _MAX_NAMES else "")
     message = f"%declare'd terminals have no text of their own ({names}): Python code makes them, which a mask cannot run. "
     if indenter is not None:
-        message += f"The indenter makes {indenter.INDENT_type} and {indenter.DEDENT_type} alone. Define others as regular expressions."
+        message += (
+            f"The indenter makes {indenter.INDENT_type} and {indenter.DEDENT_type} alone. Define others as regular expressions."
+        )
     elif any("INDENT" in name or "DEDENT" in name for name in declared):
         message += (
             "If Lark's Indenter makes them, say so with --indenter (indenter=…), which takes its attributes; the names of Lark's "

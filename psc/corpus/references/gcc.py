@@ -26,7 +26,7 @@ _OF_SYNTAX = re.compile(
     r"too many decimal|two or more data types|duplicate .(?:short|signed|unsigned)|both .* in declaration specifiers|empty enum|"
     r".* is too long for|(?:return )?type (?:of .* )?defaults to|parameter .* forward|.else. without"
 )
-_UNDECLARED = re.compile(r"['‘](\w+)['’] undeclared")
+_UNDECLARED = re.compile(r"(\w+)\W undeclared")
 _MOST_TYPES = 8
 """Names that are tried as types."""
 

@@ -95,9 +95,7 @@ OTHER_PYTHON = "python:"
 """What the name of a parser begins with that is the one of another Python; the path of its program follows."""
 
 
-def open_reference(
-    name: str, grammar: Path, lexer: LarkLexer = "basic", *, seconds: float = SECONDS_FOR_A_TEXT
-) -> Reference:
+def open_reference(name: str, grammar: Path, lexer: LarkLexer = "basic", *, seconds: float = SECONDS_FOR_A_TEXT) -> Reference:
     """The parser of this name.
 
     Args:
