@@ -152,8 +152,8 @@ class IndenterSettings(Settings):
         kind = indenter if isinstance(indenter, type) else type(indenter)
         if not any(base.__name__ == "Indenter" for base in kind.__mro__):
             raise GrammarError(
-                f"indenter: {shortened(repr(indenter), 60)} is no Indenter; give a subclass of lark.indenter.Indenter, an instance, a "
-                "dict of its attributes, or True for the names of Lark's PythonIndenter"
+                f"indenter: {shortened(repr(indenter), 60)} is no Indenter; give a subclass of lark.indenter.Indenter, or an "
+                "instance, a dict of its attributes, or True for the names of Lark's PythonIndenter"
             )
         for base in kind.__mro__:
             if base.__name__ == "Indenter":
@@ -191,8 +191,9 @@ def _read(name: str, value: str) -> Any:
     if name == "columns":
         columns: list[int] = []
         for part in value.split(","):
-            first, _, last = part.partition("-")
-            columns += range(int(first), min(int(last or first), _MAX_COLUMN + 1) + 1)
+            first, is_range, last = part.partition("-")
+            low, high = int(first), int(last if is_range else first)
+            columns += range(low, min(high, low + _MAX_COLUMN) + 1)
         return tuple(columns)
     return tuple(filter(None, value.split(","))) if name in _LISTS else value
 
