@@ -561,21 +561,26 @@ class _Lines:
             for first, last in found.classes[c]:
                 cuts = sorted({first, *(x for w in widths for x in (w, w + 1) if first < x <= last), last + 1})
                 arcs.setdefault(source, []).extend((a, b - 1, target) for a, b in pairwise(cuts))
-        most = settings.columns[-1]
-        numbers = {(0, -1): 0}  # by the state, and the column; -1 before the first line feed; most + 1 beyond all
-        todo = [(0, -1)]
-        moves: list[tuple[int, int, int, int]] = []
-        for state, column in todo:  # grows
-            stop_if_cancelled()
-            for first, last, target in arcs.get(state, ()):
-                after = 0 if first == feed else column if column < 0 else min(column + widths.get(first, 0), most + 1)
-                if (target, after) not in numbers:
-                    numbers[target, after] = len(numbers)
-                    todo.append((target, after))
-                moves.append((numbers[state, column], first, last, numbers[target, after]))
-        moves.sort()
+        for some in arcs.values():
+            some.sort()
         out: list[tuple[int, Automaton]] = []
         for wanted in settings.columns:
+            # By the state, and the column: -1 before the first line feed, wanted + 1 beyond.
+            numbers = {(0, -1): 0}
+            todo = [(0, -1)]
+            moves: list[tuple[int, int, int, int]] = []
+            for state, column in todo:  # grows
+                stop_if_cancelled()
+                source = numbers[state, column]
+                for first, last, target in arcs.get(state, ()):
+                    after = 0 if first == feed else column if column < 0 else min(column + widths.get(first, 0), wanted + 1)
+                    to = numbers.setdefault((target, after), len(numbers))
+                    if to == len(todo):
+                        todo.append((target, after))
+                    if moves and moves[-1][0] == source and moves[-1][3] == to and moves[-1][2] + 1 == first:
+                        moves[-1] = (source, moves[-1][1], last, to)
+                    else:
+                        moves.append((source, first, last, to))
             accepts = [found.final[state] and column == wanted for state, column in todo]
             if any(accepts):
                 out.append((wanted, _trimmed(accepts, moves)))
