@@ -129,8 +129,8 @@ def _declared(declared: Sequence[str], indenter: IndenterSettings | None, places
         )
     elif any("INDENT" in name or "DEDENT" in name for name in declared):
         message += (
-            "If Lark's Indenter makes them, say so with --indenter (indenter=…), which takes its attributes; the names of Lark's "
-            "PythonIndenter are the default."
+            "If Lark's Indenter makes them, say so with --indenter (indenter=…), which takes its attributes; else define them as "
+            "regular expressions. Python's own layout is in the bundled grammar python."
         )
     else:
         message += "Define them as regular expressions instead."
