@@ -181,26 +181,29 @@ void minimize(const ClosedClassifier& classifier, const Labels& labels, Classifi
     std::vector<std::size_t> first(static_cast<std::size_t>(classifier.n_states) + 1);
     for (const BuiltTransition& t : classifier.transitions) ++first[t.state.index() + 1];
     for (std::size_t s = 1; s < first.size(); ++s) first[s] += first[s - 1];
-    std::vector<BuiltTransition> built(classifier.transitions.size());
+    const std::vector<BuiltTransition>& taken = classifier.transitions;
+    std::vector<Word> built(taken.size());  // numbers of transitions
     {
         auto place = first;
-        for (const BuiltTransition& t : classifier.transitions) built[place[t.state.index()]++] = t;
+        for (std::size_t i = 0; i < taken.size(); ++i) built[place[taken[i].state.index()]++] = static_cast<Word>(i);
     }
     for (std::size_t s = 1; s < first.size(); ++s)
-        std::sort(built.begin() + static_cast<std::ptrdiff_t>(first[s - 1]), built.begin() + static_cast<std::ptrdiff_t>(first[s]),
-                  [](const auto& x, const auto& y) { return x.symbol < y.symbol; });
+        std::sort(
+            built.begin() + static_cast<std::ptrdiff_t>(first[s - 1]), built.begin() + static_cast<std::ptrdiff_t>(first[s]),
+            [&](Word x, Word y) { return taken[static_cast<std::size_t>(x)].symbol < taken[static_cast<std::size_t>(y)].symbol; });
     SequenceInterner outputs;
     std::size_t at = 0;
+    g.arcs.reserve(built.size());
     for (Word s = 0; s < classifier.n_states; ++s) {
-        for (; at < built.size() && built[at].state.v == s; ++at) {
-            const Transition& to = built[at].to;
+        for (; at < first[static_cast<std::size_t>(s) + 1]; ++at) {
+            const auto& [from, read, to] = taken[static_cast<std::size_t>(built[at])];
             const Word out[2] = {labels.of_set[to.emission.index()].v, to.skip};
-            g.arcs.push_back({built[at].symbol.v, outputs.intern(out).first, to.next.v});
+            g.arcs.push_back({read.v, outputs.intern(out).first, to.next.v});
         }
         g.offsets.push_back(g.arcs.size());
         g.state_output.push_back(0);
     }
-    built.clear();
+    built = {};
     const auto block = coarsest_partition(g);
     std::vector<char> done(g.state_output.size());
     std::vector<Word> arc_offsets{0};
