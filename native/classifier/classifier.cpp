@@ -133,7 +133,7 @@ Classifier::Resolved Classifier::resolve(Bundle whole, LrState top) {
 std::size_t Classifier::bytes() const {
     return pending_.bytes() + bundles_.bytes() + threads_.bytes() + emissions_.bytes() + thread_sets_.bytes() + states_.bytes() +
            emission_sets_.bytes() + merged_lists_.bytes() + popped_.size() * sizeof(ThreadId) + outcomes_.size() * 40 +
-           transitions_.size() * 48;
+           transitions_.size() * 48 + taken_.size() * sizeof(BuiltTransition) + taken_bits_.size() * sizeof(std::uint64_t);
 }
 
 // The thread that is left when one that waits for more has popped a symbol.
@@ -338,6 +338,13 @@ void Classifier::read(ClassifierState state, LrState symbol, Reading& reading) {
 
 Transition Classifier::step(ClassifierState state, LrState symbol) {
     if (const auto known = transition_ids_.find(state, symbol)) return transitions_[*known].to;
+    const Transition to = simulate(state, symbol);
+    transition_ids_.insert(state, symbol, static_cast<Word>(transitions_.size()));
+    transitions_.push_back({state, symbol, to});
+    return to;
+}
+
+Transition Classifier::simulate(ClassifierState state, LrState symbol) {
     read(state, symbol, reading_);
     auto& [emissions, threads, questions, answered, first_derived] = reading_;
     sort_unique(emissions);
@@ -350,20 +357,28 @@ Transition Classifier::step(ClassifierState state, LrState symbol) {
         sort_unique(threads);
     }
     const ClassifierState next = states_.id_of(threads);
-    const Transition to{next, skip, emission_sets_.id_of(emissions)};
-    transition_ids_.insert(state, symbol, static_cast<Word>(transitions_.size()));
-    transitions_.push_back({state, symbol, to});
-    return to;
+    return {next, skip, emission_sets_.id_of(emissions)};
 }
 
 void Classifier::close(ClassifierState start) {
+    const std::size_t words = (static_cast<std::size_t>(tables_.n_lr_states) + 63) / 64;
+    const auto word_of = [&](ClassifierState state, LrState symbol) { return state.index() * words + symbol.index() / 64; };
+    const auto bit_of = [](LrState symbol) { return std::uint64_t{1} << (symbol.index() % 64); };
     explore_stacks(
-        tables_, below_, start, [&](ClassifierState state, LrState symbol) { return transition_ids_.contains(state, symbol); },
+        tables_, below_, start,
         [&](ClassifierState state, LrState symbol) {
-            if (transitions_.size() % kStepsBetweenMeasurements == 0 && bytes() > kMaxBytesToClose)
+            const std::size_t at = word_of(state, symbol);
+            return at < taken_bits_.size() && (taken_bits_[at] & bit_of(symbol)) != 0;
+        },
+        [&](ClassifierState state, LrState symbol) {
+            if (taken_.size() % kStepsBetweenMeasurements == 0 && bytes() > kMaxBytesToClose)
                 throw LimitExceeded("bytes to close the stack classifier", kMaxBytesToClose);
             work_.spend(2);
-            return step(state, symbol);
+            const Transition to = simulate(state, symbol);
+            taken_.push_back({state, symbol, to});
+            if (word_of(state, symbol) >= taken_bits_.size()) taken_bits_.resize((state.index() + 1) * words);
+            taken_bits_[word_of(state, symbol)] |= bit_of(symbol);
+            return to;
         });
 }
 
@@ -371,11 +386,12 @@ ClosedClassifier Classifier::take(ClassifierState start) {
     // Most of the memory goes first.
     const auto empty = [](auto&... tables) { ((tables = {}), ...); };
     empty(pending_, bundles_, threads_, thread_sets_, merged_lists_, popped_, outcome_ids_, transition_ids_, set_bundles_,
-          outcomes_, merged_);
+          outcomes_, merged_, taken_bits_);
     ClosedClassifier c;
     c.n_states = states_.size();
     c.start = start;
-    c.transitions = std::move(transitions_);
+    c.transitions.assign(taken_.begin(), taken_.end());
+    taken_ = {};
     // Of the sets those on transitions, numbered as they come.
     std::vector<Maybe<EmissionSet>> number(static_cast<std::size_t>(emission_sets_.size()));
     Interned<EmissionSet, Emission> on_transitions;

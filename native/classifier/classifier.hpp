@@ -32,6 +32,8 @@
 // they were shifted on.
 #pragma once
 
+#include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -61,7 +63,7 @@ public:
 
     Word n_states() const { return states_.size(); }
     std::size_t bytes() const;
-    std::size_t n_transitions() const { return transitions_.size(); }
+    std::size_t n_transitions() const { return transitions_.size() + taken_.size(); }
     // Moves out what was built for readings that begin in `start`. No other function may be called afterwards.
     ClosedClassifier take(ClassifierState start);
 
@@ -124,6 +126,7 @@ private:
     std::optional<Question> answer(Reading& reading, LrState symbol);
     void wait(ThreadId thread, LrState symbol, Reading& reading);
     void read(ClassifierState state, LrState symbol, Reading& reading);
+    Transition simulate(ClassifierState state, LrState symbol);
     // Where reductions of nothing may go round in a circle: see classifier/classifier_graph.cpp.
     struct KnownGraph;
     static bool may_go_round(const LrTables& tables);
@@ -161,7 +164,9 @@ private:
     std::vector<std::pair<Production, Pending>> reduced_;  // likewise
     std::vector<Pending> rest_;                            // likewise
     IdMap<ClassifierState, LrState, Word> transition_ids_;
-    std::vector<BuiltTransition> transitions_;
+    std::vector<BuiltTransition> transitions_;  // of step()
+    std::deque<BuiltTransition> taken_;         // of close(), in order
+    std::deque<std::uint64_t> taken_bits_;      // per state and LR state: whether it is one of them
 };
 
 // What the stages of a compilation may cost together, from the classes of tokens to the sequences.
