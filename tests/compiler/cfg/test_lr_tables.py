@@ -74,10 +74,15 @@ def check_equal(grammar: Cfg, ours: LrTables, theirs: ParseTableBase) -> None:
     assert len(set(pairs.values())) == len(pairs) == len(theirs.states) == ours.n_lr_states - 1
 
 
+NEVER_FINISHED = {"rust": "     | PREFIX BLANKS\n"}
+"""Of bundled grammars, the alternatives that need an ignored terminal."""
+
+
 @pytest.mark.parametrize("name", LARK_NAMES)
 def test_bundled_grammars(name: str) -> None:
-    grammar = load_lark(lark_text(name))
-    check_equal(grammar, lr_tables(grammar), lark_table(lark_text(name)))
+    text = lark_text(name)
+    grammar = load_lark(text)
+    check_equal(grammar, lr_tables(grammar), lark_table(text.replace(NEVER_FINISHED.get(name, "\0"), "")))
 
 
 @given(text=strategies.grammar_texts())
