@@ -1,15 +1,14 @@
 """The oracle that keeps every derivation, against Lark's LALR tables where nothing conflicts, and against enumeration."""
 
 import itertools
-import logging
 from collections.abc import Iterator
-from contextlib import contextmanager
 
 import lark
 import strategies
 from bounded import bounded
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from lark_verdicts import lark_warnings
 from oracle import KeepAllOracle, LexError, Oracle, Undecided
 
 
@@ -17,22 +16,6 @@ def words(alphabet: str, longest: int) -> Iterator[str]:
     """All words up to a length, shortest first."""
     for length in range(longest + 1):
         yield from map("".join, itertools.product(alphabet, repeat=length))
-
-
-@contextmanager
-def lark_warnings() -> Iterator[list[str]]:
-    """What Lark says while it builds its tables."""
-    said: list[str] = []
-    handler = logging.Handler()
-    handler.emit = lambda record: said.append(record.getMessage())  # type: ignore[method-assign]
-    level = lark.logger.level
-    lark.logger.addHandler(handler)
-    lark.logger.setLevel(logging.DEBUG)
-    try:
-        yield said
-    finally:
-        lark.logger.removeHandler(handler)
-        lark.logger.setLevel(level)
 
 
 def is_plain(text: str) -> bool:

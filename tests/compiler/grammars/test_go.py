@@ -5,7 +5,6 @@ function body, declarations follow a package clause, files are whole texts.  Lar
 that matches and psc's the longest lexeme; the last test holds the two together.
 """
 
-import logging
 import re
 from pathlib import Path
 
@@ -13,8 +12,9 @@ import pytest
 from effort import examples
 from hypothesis import given
 from hypothesis import strategies as st
-from lark import Lark, logger
+from lark import Lark
 from lark.exceptions import UnexpectedCharacters, UnexpectedInput
+from lark_verdicts import lark_warnings
 
 GRAMMAR = Path(__file__).parents[3] / "compiler" / "grammars" / "go.lark"
 
@@ -426,19 +426,13 @@ def test_rejects(parser: Lark, text: str) -> None:
         parser.parse(text)
 
 
-def test_conflicts_are_the_three_that_the_grammar_explains(caplog: pytest.LogCaptureFixture) -> None:
-    level = logger.level
-    logger.setLevel(logging.DEBUG)
-    logger.addHandler(caplog.handler)
-    try:
+def test_conflicts_are_the_three_that_the_grammar_explains() -> None:
+    with lark_warnings() as messages:
         Lark.open(str(GRAMMAR), parser="lalr", lexer="basic", start="start", debug=True)
-    finally:
-        logger.removeHandler(caplog.handler)
-        logger.setLevel(level)
     found = {
-        tuple(re.findall(r"terminal (\w+)|<(\w+) ", record.getMessage()))
-        for record in caplog.records
-        if "conflict" in record.getMessage().lower() or "<" in record.getMessage()
+        tuple(re.findall(r"terminal (\w+)|<(\w+) ", message))
+        for message in messages
+        if "conflict" in message.lower() or "<" in message
     }
     terminals = {t for pairs in found for t, _rule in pairs if t}
     rules = {rule for pairs in found for _t, rule in pairs if rule}

@@ -27,7 +27,7 @@ from java_texts import (
     statement,
 )
 from lark import Lark
-from lark.exceptions import UnexpectedInput
+from lark_verdicts import lark_accepts
 
 GRAMMAR = Path(__file__).parents[3] / "compiler" / "grammars" / "java.lark"
 
@@ -37,62 +37,54 @@ def java() -> Lark:
     return Lark.open(str(GRAMMAR), parser="lalr", lexer="basic", start="start")
 
 
-def accepts(parser: Lark, text: str) -> bool:
-    try:
-        parser.parse(text)
-    except UnexpectedInput:
-        return False
-    return True
-
-
 @pytest.mark.parametrize("text", EXPRESSIONS)
 def test_accepts_expression(java: Lark, text: str) -> None:
-    assert accepts(java, expression(text))
+    assert lark_accepts(java, expression(text))
 
 
 @pytest.mark.parametrize("text", STATEMENTS)
 def test_accepts_statements(java: Lark, text: str) -> None:
-    assert accepts(java, statement(text + "\n"))
+    assert lark_accepts(java, statement(text + "\n"))
 
 
 @pytest.mark.parametrize("text", MEMBERS)
 def test_accepts_members(java: Lark, text: str) -> None:
-    assert accepts(java, member(text))
+    assert lark_accepts(java, member(text))
 
 
 @pytest.mark.parametrize("text", FILES)
 def test_accepts_file(java: Lark, text: str) -> None:
-    assert accepts(java, text)
+    assert lark_accepts(java, text)
 
 
 @pytest.mark.parametrize("text", NOT_EXPRESSIONS)
 def test_rejects_expression(java: Lark, text: str) -> None:
-    assert not accepts(java, expression(text))
+    assert not lark_accepts(java, expression(text))
 
 
 @pytest.mark.parametrize("text", NOT_STATEMENTS)
 def test_rejects_statement(java: Lark, text: str) -> None:
-    assert not accepts(java, statement(text))
+    assert not lark_accepts(java, statement(text))
 
 
 @pytest.mark.parametrize("text", NOT_MEMBERS)
 def test_rejects_member(java: Lark, text: str) -> None:
-    assert not accepts(java, member(text))
+    assert not lark_accepts(java, member(text))
 
 
 @pytest.mark.parametrize("text", NOT_FILES + STRICTER)
 def test_rejects_file(java: Lark, text: str) -> None:
-    assert not accepts(java, text)
+    assert not lark_accepts(java, text)
 
 
 @pytest.mark.parametrize("text", LOOSER)
 def test_accepts_what_only_more_than_a_grammar_sees(java: Lark, text: str) -> None:
-    assert accepts(java, text)
+    assert lark_accepts(java, text)
 
 
 def test_shift_may_be_spaced(java: Lark) -> None:
     """`>>` is two tokens, so this javac error passes; the header of the grammar says so."""
-    assert accepts(java, expression("a > > b"))
+    assert lark_accepts(java, expression("a > > b"))
 
 
 def test_keywords_are_identifiers_in_full(java: Lark) -> None:

@@ -13,7 +13,7 @@ from effort import examples
 from hypothesis import given
 from hypothesis import strategies as st
 from lark import Lark
-from lark.exceptions import UnexpectedInput
+from lark_verdicts import lark_accepts
 
 GRAMMAR = Path(__file__).parent / "json.lark"
 PARSER = Lark.open(str(GRAMMAR), parser="lalr", lexer="basic", start="start")
@@ -86,11 +86,7 @@ REJECTED = [
 
 def accepts(text: str) -> bool:
     """Whether the grammar, under Lark's basic lexer, accepts the text."""
-    try:
-        PARSER.parse(text)
-    except UnexpectedInput:
-        return False
-    return True
+    return lark_accepts(PARSER, text)
 
 
 def python_accepts(text: str) -> bool:

@@ -5,7 +5,6 @@ expression, a statement, an item or a whole file. Lark's basic lexer judges, and
 under "stricter" and "looser" are the exceptions that the grammar's header lists.
 """
 
-import logging
 import random
 import re
 from collections.abc import Callable
@@ -13,8 +12,8 @@ from pathlib import Path
 
 import pytest
 from bundled_texts import takes
-from lark import Lark, logger
-from lark.exceptions import UnexpectedInput
+from lark import Lark
+from lark_verdicts import lark_accepts, lark_warnings
 from rust_texts import (
     EXPRESSIONS,
     FILES,
@@ -44,23 +43,15 @@ def rust() -> Lark:
     return Lark.open(str(GRAMMAR), parser="lalr", lexer="basic", start="start")
 
 
-def accepts(parser: Lark, text: str) -> bool:
-    try:
-        parser.parse(text)
-    except UnexpectedInput:
-        return False
-    return True
-
-
 @pytest.mark.parametrize("text", [*ACCEPTED, *LOOSER])
 def test_accepts(rust: Lark, text: str) -> None:
-    assert accepts(rust, text)
+    assert lark_accepts(rust, text)
     assert takes("rust", text)
 
 
 @pytest.mark.parametrize("text", [*REJECTED, *STRICTER])
 def test_rejects(rust: Lark, text: str) -> None:
-    assert not accepts(rust, text)
+    assert not lark_accepts(rust, text)
     assert not takes("rust", text)
 
 
@@ -75,16 +66,9 @@ def test_rustc_says_the_same() -> None:
     assert [text for text, v in zip(refused, reference.judge(refused), strict=True) if v is None] == []
 
 
-def test_conflicts_are_those_that_the_header_explains(caplog: pytest.LogCaptureFixture) -> None:
-    level = logger.level
-    logger.setLevel(logging.DEBUG)
-    logger.addHandler(caplog.handler)
-    try:
+def test_conflicts_are_those_that_the_header_explains() -> None:
+    with lark_warnings() as messages:
         Lark.open(str(GRAMMAR), parser="lalr", lexer="basic", start="start", debug=True)
-    finally:
-        logger.removeHandler(caplog.handler)
-        logger.setLevel(level)
-    messages = [record.getMessage() for record in caplog.records]
     found = {m[1] for message in messages if (m := re.search(r"\* <(\w+) :", message))}
     assert found == {"_binding_mode", "_ends", "if", "impl_front", "literal", "name", "segment", "type_path"}
 

@@ -6,7 +6,6 @@ last tests hold the two together, and hold the word list in NAME to the keywords
 """
 
 import contextlib
-import logging
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,9 +14,10 @@ import pytest
 from effort import examples
 from hypothesis import given
 from hypothesis import strategies as st
-from lark import Lark, logger
-from lark.exceptions import UnexpectedCharacters, UnexpectedInput
+from lark import Lark
+from lark.exceptions import UnexpectedCharacters
 from lark.lexer import PatternStr
+from lark_verdicts import lark_accepts, lark_warnings
 
 GRAMMAR = Path(__file__).parents[3] / "compiler" / "grammars" / "sql.lark"
 PARSER = Lark.open(str(GRAMMAR), parser="lalr", lexer="basic", start="start")
@@ -312,11 +312,7 @@ def lines(table: str) -> list[str]:
 
 def accepts(text: str) -> bool:
     """Whether the grammar, under Lark's basic lexer, accepts the text."""
-    try:
-        PARSER.parse(text)
-    except UnexpectedInput:
-        return False
-    return True
+    return lark_accepts(PARSER, text)
 
 
 @pytest.mark.parametrize("text", lines(ACCEPTED))
@@ -381,17 +377,8 @@ def test_keywords_are_whole_words_in_any_case(word: str) -> None:
 
 
 def test_conflicts_are_those_explained() -> None:
-    messages: list[str] = []
-    handler = logging.Handler()
-    handler.emit = lambda record: messages.append(record.getMessage())  # type: ignore[method-assign]
-    level = logger.level
-    logger.addHandler(handler)
-    logger.setLevel(logging.DEBUG)
-    try:
+    with lark_warnings() as messages:
         Lark.open(str(GRAMMAR), parser="lalr", lexer="basic", start="start", debug=True)
-    finally:
-        logger.removeHandler(handler)
-        logger.setLevel(level)
     conflicts = sorted(re.findall(r"conflict for terminal (\w+)", "\n".join(messages)))
     explained = "ADD AT COLLATE DOT FIELD FILTER IF LSQB PRECISION RENAME RPAR SIMILAR WITH"
     assert set(conflicts) == set(explained.split())
