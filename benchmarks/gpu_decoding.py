@@ -36,7 +36,7 @@ from random_decoder import SHAPES, Decoder
 
 import psc
 from psc.bench.end_to_end.workloads import Work, works_of
-from psc.bench.engines import installed_peers, llguidance_tokenizer, xgrammar_compiler
+from psc.bench.engines import STEP_MAX_ITEMS, installed_peers, llguidance_tokenizer, xgrammar_compiler
 from psc.bench.measure import in_words, machine, number, report, table
 from psc.bench.texts import encoder
 from psc.grammars.compiled_grammar import compile_ahead_of_time
@@ -68,11 +68,16 @@ class Bitmask:
         return self.host.to(DEVICE, non_blocking=True)
 
 
-def accept(accept_all: Callable[[list[Any], list[int]], Any], matchers: Sequence[Any], tokens: Sequence[int]) -> None:
-    """Has matchers accept tokens in one call, and those whose text has ended begin again."""
+def begin_again(matchers: Sequence[Any], tokens: Sequence[int]) -> None:
+    """Resets the matchers whose text has ended."""
     for matcher, token in zip(matchers, tokens, strict=True):
         if token == ENDED:
             matcher.reset()
+
+
+def accept(accept_all: Callable[[list[Any], list[int]], Any], matchers: Sequence[Any], tokens: Sequence[int]) -> None:
+    """Has matchers accept tokens in one call, and those whose text has ended begin again."""
+    begin_again(matchers, tokens)
     live = [(m, t) for m, t in zip(matchers, tokens, strict=True) if t != ENDED]
     if live and not all(accept_all(*map(list, zip(*live, strict=True)))):
         raise RuntimeError("a token of a text was refused")
@@ -106,9 +111,7 @@ def psc_rows(works: Sequence[Work], info: psc.TokenizerInfo, _spec: str) -> Open
         matchers = [psc.GrammarMatcher(g) for g in grammars]
 
         def step(tokens: Sequence[int], logits: Any) -> None:
-            for matcher, token in zip(matchers, tokens, strict=True):
-                if token == ENDED:
-                    matcher.reset()
+            begin_again(matchers, tokens)
             stream = torch.cuda.current_stream() if ON_GPU else None
             done = rows.step(matchers, tokens, stream=stream)
             if done.refused:
@@ -120,23 +123,34 @@ def psc_rows(works: Sequence[Work], info: psc.TokenizerInfo, _spec: str) -> Open
     return new
 
 
-def psc_bitmask(works: Sequence[Work], info: psc.TokenizerInfo, _spec: str) -> Open:
-    """psc, by bitmasks."""
-    grammars = psc_grammars(works, info)
-    batch = psc.BatchGrammarMatcher(max_threads=1)
-    mask = Bitmask(len(works), info.vocab_size)
+def by_bitmasks(engine: Any, grammars: Sequence[Any], batch: Any, mask: Bitmask, bits: Any) -> Open:
+    """An engine with XGrammar's names, by bitmasks.
+
+    Args:
+        engine: the module.
+        grammars: compiled, one a request.
+        batch: its ``BatchGrammarMatcher``.
+        mask: the batch's.
+        bits: the mask's host memory, as the kind of array that the engine fills fastest.
+    """
 
     def new() -> Step:
-        matchers = [psc.GrammarMatcher(g) for g in grammars]
+        matchers = [engine.GrammarMatcher(g) for g in grammars]
 
         def step(tokens: Sequence[int], logits: Any) -> None:
             accept(batch.batch_accept_token, matchers, tokens)
-            batch.batch_fill_next_token_bitmask(matchers, mask.array)
-            psc.apply_token_bitmask_inplace(logits, mask.sent())
+            batch.batch_fill_next_token_bitmask(matchers, bits)
+            engine.apply_token_bitmask_inplace(logits, mask.sent())
 
         return step
 
     return new
+
+
+def psc_bitmask(works: Sequence[Work], info: psc.TokenizerInfo, _spec: str) -> Open:
+    """psc, by bitmasks."""
+    mask = Bitmask(len(works), info.vocab_size)
+    return by_bitmasks(psc, psc_grammars(works, info), psc.BatchGrammarMatcher(max_threads=1), mask, mask.array)
 
 
 def xgrammar(works: Sequence[Work], info: psc.TokenizerInfo, _spec: str) -> Open:
@@ -144,6 +158,7 @@ def xgrammar(works: Sequence[Work], info: psc.TokenizerInfo, _spec: str) -> Open
     engine: Any = import_module("xgrammar")
     compiler = xgrammar_compiler(info)
     compiled: dict[str, Any] = {}
+    grammars = []
     for work in works:
         kind, text = next(iter(work.constraints["xgrammar"].items()))
         if text not in compiled:
@@ -151,19 +166,9 @@ def xgrammar(works: Sequence[Work], info: psc.TokenizerInfo, _spec: str) -> Open
                 compiled[text] = compiler.compile_json_schema(text, strict_mode=False)
             else:
                 compiled[text] = compiler.compile_grammar(text)
-    batch, mask = engine.BatchGrammarMatcher(), Bitmask(len(works), info.vocab_size)
-
-    def new() -> Step:
-        matchers = [engine.GrammarMatcher(compiled[next(iter(work.constraints["xgrammar"].values()))]) for work in works]
-
-        def step(tokens: Sequence[int], logits: Any) -> None:
-            accept(batch.batch_accept_token, matchers, tokens)
-            batch.batch_fill_next_token_bitmask(matchers, mask.host)
-            engine.apply_token_bitmask_inplace(logits, mask.sent())
-
-        return step
-
-    return new
+        grammars.append(compiled[text])
+    mask = Bitmask(len(works), info.vocab_size)
+    return by_bitmasks(engine, grammars, engine.BatchGrammarMatcher(), mask, mask.host)
 
 
 def llguidance(works: Sequence[Work], info: psc.TokenizerInfo, spec: str) -> Open:
@@ -172,7 +177,7 @@ def llguidance(works: Sequence[Work], info: psc.TokenizerInfo, spec: str) -> Ope
     kernel: Any = import_module("xgrammar").apply_token_bitmask_inplace
     tokenizer = llguidance_tokenizer(info, encoder(spec, info)[1])
     executor, mask = engine.LLExecutor(), Bitmask(len(works), info.vocab_size)
-    limits = engine.LLParserLimits(step_max_items=500_000)
+    limits = engine.LLParserLimits(step_max_items=STEP_MAX_ITEMS)
     read = {"json": engine.LLMatcher.grammar_from_json_schema, "grammar": engine.LLMatcher.grammar_from_lark}
     sources = [read[kind](text) for work in works for kind, text in work.constraints["guidance"].items()]
     row_bytes = mask.array.strides[0]
@@ -209,7 +214,7 @@ CONTESTANTS: dict[str, Callable[[Sequence[Work], psc.TokenizerInfo, str], Open]]
 
 
 def a_round(decoder: Decoder, new: Open, texts: Sequence[Sequence[int]], steps: int, seconds: float) -> list[float]:
-    """Seconds of each step, of so many, or as many as began in the seconds given."""
+    """Runs a round of `steps` steps, or fewer if `seconds` are over before. Returns the seconds of each step."""
     mask = new()
     pinned = torch.zeros((2, len(texts)), dtype=torch.int64, pin_memory=ON_GPU)
     at = [-1] * len(texts)

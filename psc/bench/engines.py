@@ -41,8 +41,8 @@ ENGINES = {
 }
 """Engine -> the distribution that it needs."""
 
-# llguidance gives up on a step beyond this many Earley items; its default is too low for Go.
-_STEP_MAX_ITEMS = 500_000
+STEP_MAX_ITEMS = 500_000
+"""llguidance gives up on a step beyond this many Earley items; its default is too low for Go."""
 
 
 @dataclass
@@ -116,7 +116,7 @@ def llguidance_matcher(subject: Subject, tokenizer: Any) -> Any:
     else:
         any_to_lark = import_module("llguidance.gbnf_to_lark").any_to_lark
         source = llguidance.LLMatcher.grammar_from_lark(any_to_lark(subject.text))
-    limits = llguidance.LLParserLimits(step_max_items=_STEP_MAX_ITEMS)
+    limits = llguidance.LLParserLimits(step_max_items=STEP_MAX_ITEMS)
     made = llguidance.LLMatcher(tokenizer, source, log_level=0, limits=limits)
     if made.is_error():
         raise RuntimeError(made.get_error())
