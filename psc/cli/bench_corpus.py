@@ -15,7 +15,7 @@ from psc.compiler.cfg.grammar import LarkLexer
 from psc.compiler.frontends.lookup import find_grammar
 from psc.compiler.grammars import bundled_lexer
 from psc.corpus.comparison import Subject, compare
-from psc.corpus.references.conversation import SECONDS_FOR_A_TEXT
+from psc.corpus.references.reference import SECONDS_FOR_A_TEXT
 from psc.corpus.references.registry import OTHER_PYTHON, REFERENCES, find_reference, language_of, open_reference
 from psc.corpus.report import Comparison
 from psc.corpus.texts import sampled, source_files

@@ -18,8 +18,7 @@ from pathlib import Path
 
 from psc.compiler.cfg.grammar import LarkLexer
 from psc.corpus.mutants import Tokens
-from psc.corpus.references.conversation import SECONDS_FOR_A_TEXT
-from psc.corpus.references.reference import Reference, Refusal
+from psc.corpus.references.reference import SECONDS_FOR_A_TEXT, Reference, Refusal
 from psc.corpus.references.registry import language_of, open_reference
 from psc.corpus.texts import read_texts
 from psc.grammars.grammar_compiler import GrammarCompiler

@@ -158,6 +158,16 @@ def test_a_text_that_takes_gcc_too_long_is_not_judged(tmp_path: Path, monkeypatc
     assert refusal is not None and not refusal.judged
 
 
+def test_a_text_that_takes_rustc_too_long_is_not_judged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = tmp_path / "rustc"
+    program.write_text('#!/bin/sh\ncase "$*" in *--version*) echo rustc 1.95;; *) [ -z "$(cat)" ] || exec sleep 5;; esac\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    rustc = open_reference("rustc", bundled_path("rust"), seconds=0.2)
+    (refusal,) = rustc.judge(["fn f() {}"])
+    assert refusal is not None and not refusal.judged
+
+
 def test_statements_are_never_run(tmp_path: object) -> None:
     assert installed("sqlite3")([f"ATTACH '{tmp_path}/made.db' AS other; CREATE TABLE t (a);"]) == [True]
     assert not list(tmp_path.iterdir())

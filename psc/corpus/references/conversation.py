@@ -17,13 +17,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
-from psc.corpus.references.reference import Refusal
+from psc.corpus.references.reference import SECONDS_FOR_A_TEXT, Refusal, not_in_time
 from psc.errors import ReferenceMissingError, ReferenceParserError
 
 _HERE = Path(__file__).parent
 _SECONDS_TO_END = 5
-SECONDS_FOR_A_TEXT = 60.0
-"""After which a parser is ended, and the text is not judged."""
 _SECONDS_TO_START = 60.0
 """What the first text has more, since a virtual machine starts meanwhile."""
 
@@ -90,16 +88,16 @@ class Conversation:
         finally:
             timer.cancel()
             timer.join()
-        if late.is_set() and not answer.endswith("\n"):
+        answered = answer.endswith("\n")
+        if late.is_set():
             self._process.communicate()
             self._start()
-            return Refusal(f"no answer in {self.seconds:g} s", judged=False)
-        if not answer.endswith("\n"):
+            if not answered:
+                return not_in_time(self.seconds)
+        elif not answered:
             raise ReferenceParserError(f"{self._version} has ended, exit code {self._process.wait()}: {' '.join(self._command)}")
-        self._has_answered = True
-        if late.is_set():  # it has answered as it was ended
-            self._process.communicate()
-            self._start()
+        else:
+            self._has_answered = True
         if answer == "\n":
             return None
         line, column, message = answer.rstrip("\n").removeprefix("=").split(":", 2)

@@ -16,7 +16,7 @@ import shutil
 import subprocess
 from collections.abc import Iterable, Sequence
 
-from psc.corpus.references.reference import Refusal
+from psc.corpus.references.reference import SECONDS_FOR_A_TEXT, Refusal, not_in_time
 from psc.errors import ReferenceMissingError
 
 _DIRECTIVE = re.compile(r"^[ \t]*#(?:\\.|[^\\\n])*", re.MULTILINE | re.DOTALL)
@@ -38,7 +38,7 @@ class Gcc:
         seconds: for a text.
     """
 
-    def __init__(self, seconds: float = 60) -> None:
+    def __init__(self, seconds: float = SECONDS_FOR_A_TEXT) -> None:
         self.seconds = seconds
         self._program = shutil.which("gcc")
         if self._program is None:
@@ -65,7 +65,7 @@ class Gcc:
                     break
                 refusal, undeclared = further, [name for name in more if name not in types]
         except subprocess.TimeoutExpired:
-            return Refusal(f"no answer in {self.seconds:g} s", judged=False)
+            return not_in_time(self.seconds)
         return refusal
 
     def _first_error(self, text: str, types: Iterable[str]) -> tuple[Refusal | None, list[str]]:

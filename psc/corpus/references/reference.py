@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+SECONDS_FOR_A_TEXT = 60.0
+"""After which a program that parses is ended, and the text is not judged."""
+
 
 @dataclass(frozen=True)
 class Refusal:
@@ -20,6 +23,11 @@ class Refusal:
     """Whether it is about names that are not equal, such as those of an element's tags, which no context-free grammar compares."""
     judged: bool = True
     """False: the parser has not read the text to its end, for another reason than its syntax."""
+
+
+def not_in_time(seconds: float) -> Refusal:
+    """What is said of a text whose parser has not answered in so many seconds."""
+    return Refusal(f"no answer in {seconds:g} s", judged=False)
 
 
 class Reference(Protocol):

@@ -8,13 +8,13 @@ from functools import partial
 from pathlib import Path
 
 from psc.compiler.cfg.grammar import LarkLexer
-from psc.corpus.references.conversation import SECONDS_FOR_A_TEXT, Conversation, googlesql, javac, node, python, typescript
+from psc.corpus.references.conversation import Conversation, googlesql, javac, node, python, typescript
 from psc.corpus.references.formats import comma_separated, graphql, markdown, toml, xml
 from psc.corpus.references.gcc import Gcc
 from psc.corpus.references.gofmt import Gofmt
 from psc.corpus.references.lark import lark_parser
 from psc.corpus.references.libraries import postgresql, python_ast, python_json, sqlglot, sqlite
-from psc.corpus.references.reference import Reference
+from psc.corpus.references.reference import SECONDS_FOR_A_TEXT, Reference
 from psc.corpus.references.rustc import Rustc
 from psc.corpus.references.sql_servers import either, mariadb, mysql
 from psc.errors import ReferenceMissingError
@@ -112,7 +112,7 @@ def open_reference(name: str, grammar: Path, lexer: LarkLexer = "basic", *, seco
         return lark_parser(grammar, lexer)
     other = name.removeprefix(OTHER_PYTHON)
     found = _OPEN[name]() if other == name else python(other)
-    if isinstance(found, (Conversation, Gcc)):
+    if isinstance(found, (Conversation, Gcc, Rustc)):
         found.seconds = seconds
     return found
 

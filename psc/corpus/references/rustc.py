@@ -17,7 +17,7 @@ import shutil
 import subprocess
 from collections.abc import Sequence
 
-from psc.corpus.references.reference import Refusal
+from psc.corpus.references.reference import SECONDS_FOR_A_TEXT, Refusal, not_in_time
 from psc.errors import ReferenceMissingError, ReferenceParserError
 
 _OPTIONS = ("parse-crate-root-only", "parse-only")
@@ -28,6 +28,9 @@ _OF_THE_TEXT = re.compile(r"`[^`\n]*`")
 
 class Rustc:
     """rustc on the ``PATH``; raises `ReferenceMissingError` if there is none that stops behind its parser."""
+
+    seconds: float = SECONDS_FOR_A_TEXT
+    """For a text and an edition."""
 
     def __init__(self) -> None:
         program = shutil.which("rustc")
@@ -53,9 +56,12 @@ class Rustc:
         return [self._judge(text) for text in texts]
 
     def _judge(self, text: str) -> Refusal | None:
-        done = self._run(text)
-        if "Rust 2024" in done.stderr:
-            done = self._run(text, "2024")
+        try:
+            done = self._run(text)
+            if "Rust 2024" in done.stderr:
+                done = self._run(text, "2024")
+        except subprocess.TimeoutExpired:
+            return not_in_time(self.seconds)
         if done.returncode == 0:
             return None
         error = _ERROR.search(done.stderr)
@@ -66,7 +72,14 @@ class Rustc:
     def _run(self, text: str, edition: str = "2021") -> subprocess.CompletedProcess[str]:
         command = [*self._command, self._option, "--edition", edition]
         return subprocess.run(
-            command, input=text, capture_output=True, encoding="utf-8", errors="surrogatepass", env=self._environment, check=False
+            command,
+            input=text,
+            capture_output=True,
+            encoding="utf-8",
+            errors="surrogatepass",
+            env=self._environment,
+            timeout=self.seconds,
+            check=False,
         )
 
     def close(self) -> None:
