@@ -51,11 +51,12 @@ class _Lark(FrontEnd):
         return super().options(start=start, lexer=lexer, keep_all_actions=keep_all_actions, settings=settings, origin=origin)
 
     def settings_of(self, text: str) -> Settings:
-        from psc.compiler.frontends.lark.indenter import IndenterSettings
+        if text.startswith(_INDENTER):
+            from psc.compiler.frontends.lark.indenter import IndenterSettings
+
+            return IndenterSettings.of_text(text)
         from psc.compiler.frontends.lark.layout import LayoutSettings
 
-        if text.startswith(_INDENTER):
-            return IndenterSettings.of_text(text)
         return LayoutSettings.of_text(text) if text else NO_SETTINGS
 
     def named_settings(self, option: str) -> Settings:
