@@ -44,7 +44,7 @@ class _Lark(FrontEnd):
         origin: str = UNNAMED,
     ) -> GrammarOptions:
         if settings.text.startswith(_INDENTER):
-            from psc.compiler.frontends.lark.indenter import options_with_indenter
+            from psc.compiler.frontends.lark.indenter_settings import options_with_indenter
 
             lexer, settings = options_with_indenter(settings, lexer, every_way=keep_all_actions)
             keep_all_actions = True
@@ -52,7 +52,7 @@ class _Lark(FrontEnd):
 
     def settings_of(self, text: str) -> Settings:
         if text.startswith(_INDENTER):
-            from psc.compiler.frontends.lark.indenter import IndenterSettings
+            from psc.compiler.frontends.lark.indenter_settings import IndenterSettings
 
             return IndenterSettings.of_text(text)
         from psc.compiler.frontends.lark.layout import LayoutSettings
@@ -283,7 +283,7 @@ def front_end(language: str) -> FrontEnd:
 
 def indenter_settings(indenter: object) -> Settings:
     """The settings of a Lark grammar with an indenter, see ``IndenterSettings.of``. Raises GrammarError for what is none."""
-    from psc.compiler.frontends.lark.indenter import IndenterSettings
+    from psc.compiler.frontends.lark.indenter_settings import IndenterSettings
 
     return IndenterSettings.of(indenter)
 

@@ -9,7 +9,7 @@ from psc.compiler.expressions.expression import RuleSet
 from psc.compiler.expressions.tokens import TokenNames
 from psc.compiler.frontends.front_end import GrammarOptions, RefusedTextError
 from psc.compiler.frontends.lark import loader
-from psc.compiler.frontends.lark.indenter import IndenterSettings
+from psc.compiler.frontends.lark.indenter_settings import IndenterSettings
 from psc.compiler.frontends.lark.layout import LayoutSettings, bounded_layout
 from psc.compiler.grammars import bounded_lines_of
 from psc.errors import GrammarError, ResourceLimitError

@@ -32,7 +32,8 @@ from psc.compiler.frontends.front_end import no_start
 from psc.compiler.frontends.lark.definitions import Definitions, read_definitions
 from psc.compiler.frontends.lark.expansion import ExpandedRule, RuleExpander
 from psc.compiler.frontends.lark.imports import import_name
-from psc.compiler.frontends.lark.indenter import IndenterSettings, with_indenter
+from psc.compiler.frontends.lark.indenter import with_indenter
+from psc.compiler.frontends.lark.indenter_settings import IndenterSettings
 from psc.compiler.frontends.lark.names import RuleNames
 from psc.compiler.frontends.lark.places import Places
 from psc.compiler.frontends.lark.templates import Templates

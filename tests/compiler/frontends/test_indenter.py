@@ -22,7 +22,7 @@ from masks_along_texts import check_mask
 from vocabularies import byte_tokenizer
 
 import psc
-from psc.compiler.frontends.lark.indenter import IndenterSettings
+from psc.compiler.frontends.lark.indenter_settings import IndenterSettings
 from psc.compiler.frontends.lookup import find_grammar
 from psc.errors import GrammarError
 from psc.grammars.compile_file import compile_to_artifact
