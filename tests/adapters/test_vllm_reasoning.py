@@ -29,6 +29,9 @@ TOKENS = len(engine.tokenizer())
 STOP, START, END, CALL = (
     engine.tokenizer().convert_tokens_to_ids(name) for name in ("<|end|>", "<think>", "</think>", "<tool_call>")
 )
+ENDS = {"deepseek_r1": [END], "step3": [END], "kimi_k3": ids("<|close|>think<|sep|>")}
+"""Of parsers that psc reads, and that it asks behind each token, what ends the reasoning."""
+every_end = pytest.mark.parametrize("parser", ENDS)
 TAG = {"type": "tag", "begin": "<tool_call>", "content": {"type": "regex", "pattern": "[ab]+"}, "end": "</tool_call>"}
 CONSTRAINTS: list[tuple[dict[str, Any], str]] = [
     ({"json": SCHEMA}, '{"a": true}'),
@@ -74,7 +77,9 @@ def take(of: Any, request: Any, tokens: list[int]) -> bool:
 class Expected:
     """What may follow some tokens."""
 
-    def __init__(self, request: Any, implicit: frozenset[int] = frozenset()) -> None:
+    def __init__(self, request: Any, implicit: frozenset[int] = frozenset(), parser: str = "deepseek_r1") -> None:
+        self.thoughts: list[int] = []
+        self.end = ENDS[parser]
         self.matcher = psc.GrammarMatcher(grammar_of(request).matcher.compiled)
         self.reasons, self.implicit = True, implicit & set(self.matcher.allowed_tokens().tolist())
         self.never = {STOP} | (implicit - self.implicit)
@@ -85,7 +90,8 @@ class Expected:
     def take(self, token: int) -> None:
         assert token in self.allowed()
         if self.reasons and token not in self.implicit:
-            self.reasons = token != END
+            self.thoughts.append(token)
+            self.reasons = self.thoughts[-len(self.end) :] != self.end
         else:
             self.reasons = False
             assert self.matcher.accept_token(token)
@@ -95,19 +101,24 @@ def row_of(rows: Any, index: int = 0) -> set[int]:
     return allowed(rows[index]) & set(range(TOKENS))
 
 
+@every_end
 @pytest.mark.parametrize("seed", range(3))
-def test_texts_of_a_random_model(seed: int) -> None:
+def test_texts_of_a_random_model(parser: str, seed: int) -> None:
     """Whatever is drawn from the masks is taken, and it stops behind a whole text alone."""
     rng = random.Random(seed)
-    of = manager()
+    of, end = manager(parser), ENDS[parser]
     for constraint, _ in CONSTRAINTS * 5:
         request = begun(of, constraint)
-        expected = Expected(request)
+        expected = Expected(request, parser=parser)
+        to_come: list[int] = []
         for _ in range(200):
             rows = of.grammar_bitmask({"r": request}, ["r"], {})
             assert row_of(rows) == expected.allowed()
             choices = sorted(row_of(rows))
-            token = END if END in choices and rng.random() < 0.1 else rng.choice(choices)
+            if expected.reasons and not to_come and rng.random() < 0.1:
+                to_come = end[: rng.choice([len(end), rng.randint(1, len(end))])]  # now and then only its beginning
+            token = to_come[0] if to_come else rng.choice(choices)
+            to_come = to_come[1:]
             if STOP in choices and rng.random() < 0.5:
                 token = STOP
             assert take(of, request, [token])
@@ -117,25 +128,26 @@ def test_texts_of_a_random_model(seed: int) -> None:
         assert grammar_of(request).is_terminated() == expected.matcher.is_terminated()
 
 
-def model_of(request: Any) -> Expected:
+def model_of(request: Any, parser: str) -> Expected:
     """Where a request is."""
-    model = Expected(request)
+    model = Expected(request, parser=parser)
     for token in request.output_token_ids:
         model.take(token)
     return model
 
 
+@every_end
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("width", [1, 2, 5])
-def test_drafts_over_the_end(installed: Any, seed: int, width: int, caplog: pytest.LogCaptureFixture) -> None:
+def test_drafts_over_the_end(installed: Any, parser: str, seed: int, width: int, caplog: pytest.LogCaptureFixture) -> None:
     """Rows are the masks along drafts, valid drafts are found, and tokens of both parts are taken in one step."""
     rng = random.Random(seed)
-    of = manager(drafts=width)
+    of, end = manager(parser, drafts=width), ENDS[parser]
     requests = {f"r{n}": begun(of, CONSTRAINTS[n % len(CONSTRAINTS)][0], name=f"r{n}") for n in range(6)}
     rest = {}
     for n, name in enumerate(requests):
         thoughts = [rng.choice([CALL, START, *range(60)]) for _ in range(rng.randrange(4))]
-        rest[name] = [*thoughts, END, *ids(CONSTRAINTS[n % len(CONSTRAINTS)][1]), STOP]
+        rest[name] = [*thoughts, *end, *ids(CONSTRAINTS[n % len(CONSTRAINTS)][1]), STOP]
     n_over = 0
     while any(rest.values()):
         running = {name: request for name, request in requests.items() if rest[name]}
@@ -143,8 +155,8 @@ def test_drafts_over_the_end(installed: Any, seed: int, width: int, caplog: pyte
         for name, request in running.items():
             draft = rest[name][: rng.randint(0, width)]
             if draft and rng.random() < 0.3:
-                draft[rng.randrange(len(draft))] = rng.choice([STOP, END, *range(60)])
-            model, valid = model_of(request), []
+                draft[rng.randrange(len(draft))] = rng.choice([STOP, *end, *range(60)])
+            model, valid = model_of(request, parser), []
             for token in draft:
                 if token not in model.allowed():
                     break
@@ -156,31 +168,33 @@ def test_drafts_over_the_end(installed: Any, seed: int, width: int, caplog: pyte
         rows = of.grammar_bitmask(running, list(running), drafts)
         first = 0
         for name, request in running.items():
-            model, of_request = model_of(request), drafts.get(name, [])
-            n_over += model.reasons and END in of_request
+            model, of_request = model_of(request, parser), drafts.get(name, [])
+            reasoned = model.reasons
             for i, token in enumerate([*of_request, None]):
                 if not model.matcher.is_terminated():
                     assert row_of(rows, first + i) == model.allowed(), (name, i, of_request)
                 if token is not None:
                     model.take(token)
+            n_over += reasoned and not model.reasons
             first += width + 1 if installed.fills_drafts else len(of_request) + 1
         for name, request in running.items():
             taken = rest[name][: rng.randint(0, width + 1)]
             del rest[name][: len(taken)]
             assert not taken or take(of, request, taken), (name, taken)
-    assert all(grammar_of(request).is_terminated() for request in requests.values()) and n_over
+    assert all(grammar_of(request).is_terminated() for request in requests.values()) and (n_over or width < len(end))
     assert not [record for record in caplog.records if record.levelname == "ERROR"]
 
 
+@every_end
 @pytest.mark.parametrize("seed", range(3))
-def test_tokens_are_taken_back(seed: int) -> None:
+def test_tokens_are_taken_back(parser: str, seed: int) -> None:
     rng = random.Random(seed)
-    of = manager()
+    of = manager(parser)
     for constraint, text in CONSTRAINTS * 5:
         request = begun(of, constraint)
         grammar, taken = grammar_of(request), []
-        tokens = [*(rng.randrange(60) for _ in range(rng.randrange(4))), END, *ids(text), STOP]
-        for _ in range(30):
+        tokens = [*(rng.randrange(60) for _ in range(rng.randrange(4))), *ENDS[parser], *ids(text), STOP]
+        for _ in range(50):
             if rng.random() < 0.6:
                 more = tokens[len(taken) :][: rng.randint(1, 5)]
                 assert not more or grammar.accept_tokens("r", more)
@@ -189,7 +203,7 @@ def test_tokens_are_taken_back(seed: int) -> None:
                 back = rng.randint(0, len(taken))
                 grammar.rollback(back)
                 del taken[len(taken) - back :]
-            model = Expected(request)
+            model = Expected(request, parser=parser)
             for token in taken:
                 model.take(token)
             assert grammar.is_terminated() == model.matcher.is_terminated()
@@ -236,6 +250,22 @@ def test_a_parser_that_stands_for_another() -> None:
         assert grammar_of(request).reasons == thinking
         row = row_of(of.grammar_bitmask({"r": request}, ["r"], {}))
         assert row == (set(range(TOKENS)) - {STOP} if thinking else {*ids("a")})
+
+
+def test_an_end_in_the_prompt() -> None:
+    """A parser that reads the prompt, too, and finds the end of an earlier turn there, is vLLM's to ask."""
+
+    class ReadsAll(Reasoner):
+        reasoning_end_str = "</think>"
+        model_tokenizer = engine.tokenizer()
+
+        def is_reasoning_end_streaming(self, tokens: Any, delta: Any) -> bool:
+            return self.is_reasoning_end(tokens)
+
+    of = manager()
+    of.reasoner_cls = ReadsAll
+    assert grammar_of(begun(of, {"regex": "a+"}, (1, START), ended=False)).reasons
+    assert grammar_of(begun(of, {"regex": "a+"}, (1, START, 5, END), ended=False)).reasoning is None
 
 
 def test_where_it_stays_vllms() -> None:

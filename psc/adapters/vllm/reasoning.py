@@ -10,9 +10,10 @@ is any tokens up to the end of the reasoning. vLLM then has nothing to look for,
 So a request does not stop before its reasoning ends. A token that ends the reasoning and belongs to the answer, as the beginning of
 a call does for some models, is allowed where the grammar can begin with it.
 
-This is for parsers whose reasoning ends at one token. Others, and `ServiceOptions.reasoning` = "engine", are vLLM's as before.
+Where one token ends it, psc knows which; where several do, psc asks the parser behind each token, as vLLM does behind each step.
+Parsers that do not end it at their own `reasoning_end_str`, and `ServiceOptions.reasoning` = "engine", are vLLM's as before.
 
-Cost: 0.1 us a token.
+Cost: 0.1 us a token; with several tokens, what the parser takes.
 """
 
 from __future__ import annotations
@@ -55,13 +56,16 @@ class Ends:
     """Those that belong to the reasoning."""
     implicit: frozenset[int] = frozenset()
     """Those that belong to the answer."""
+    asks: Callable[[list[int]], bool] | None = None
+    """Whether the last of these tokens, all of a request so far, ends it; where no one token does."""
 
 
-def ends_of(parser: Any) -> Ends | None:
-    """The ends of a parser's reasoning; None where it is not one token that decides.
+def ends_of(parser: Any, prompt: list[int]) -> Ends | None:
+    """The ends of a parser's reasoning; None where psc cannot say.
 
     Args:
         parser: vLLM's reasoning parser of a request.
+        prompt: the request's tokens before its reasoning.
     """
     base = import_module("vllm.reasoning.basic_parsers").BaseThinkingReasoningParser
     parser = getattr(parser, "_parser", parser)  # one that stands for another, by the request
@@ -71,7 +75,16 @@ def ends_of(parser: Any) -> Ends | None:
         return Ends(frozenset(tokens) - implicit, implicit)
     if isinstance(parser, base) and type(parser).is_reasoning_end_streaming is base.is_reasoning_end_streaming:
         return Ends(frozenset((parser.end_token_id,)))
-    return None
+
+    def asks(tokens: list[int]) -> bool:
+        return bool(parser.is_reasoning_end_streaming(tokens, tokens[-1:]))
+
+    end = getattr(parser, "reasoning_end_str", None)
+    tokenizer = getattr(parser, "model_tokenizer", None)
+    if not end or tokenizer is None or getattr(parser, "engine_based_streaming", False):
+        return None  # for the last kind, more than its end may end it, and that may belong to the answer
+    thought, ending = (tokenizer.encode(text, add_special_tokens=False) for text in ("a", end))
+    return Ends(frozenset(), asks=asks) if not asks([*prompt, *thought]) and asks([*prompt, *thought, *ending]) else None
 
 
 class Reasoning:
@@ -81,10 +94,13 @@ class Reasoning:
         ends: the tokens that end it.
         vocab_size: the number of logits.
         forbidden: tokens that are not allowed in it, where they do not end it.
+        prompt: the tokens before it.
     """
 
-    def __init__(self, ends: Ends, vocab_size: int, forbidden: Iterable[int]) -> None:
+    def __init__(self, ends: Ends, vocab_size: int, forbidden: Iterable[int], prompt: Sequence[int] = ()) -> None:
         self._ends: Final = ends
+        self._tokens: Final = list(prompt)
+        """Up to here, where the parser is asked."""
         self._forbidden: Final = frozenset(forbidden)
         self.row: Final[NDArray[np.int32]] = np.empty(-(-vocab_size // 32), np.int32)
         """The mask of each of its tokens."""
@@ -96,11 +112,16 @@ class Reasoning:
 
     def look(self, tokens: Sequence[int]) -> tuple[int, bool]:
         """How many of the next tokens belong to the reasoning, and whether that ends with them; else the next one is forbidden."""
+        so_far = list(self._tokens) if self._ends.asks is not None else []
         for i, token in enumerate(tokens):
             if token in self._ends.explicit:
                 return i + 1, True
             if token in self._forbidden or token < 0:
                 return i, False
+            if self._ends.asks is not None:
+                so_far.append(token)
+                if self._ends.asks(so_far):
+                    return i + 1, True
             if token in self._ends.implicit:
                 return i, True
         return len(tokens), False
@@ -124,12 +145,14 @@ class Reasoning:
 
     def _belongs(self, tokens: Sequence[int]) -> bool:
         """Whether what ended the reasoning is the last one of its tokens, and not the first one of the grammar's."""
-        return bool(tokens) and tokens[-1] in self._ends.explicit
+        return bool(tokens) and (self._ends.asks is not None or tokens[-1] in self._ends.explicit)
 
     def take(self, tokens: Sequence[int]) -> int:
         """Takes those of the next tokens that belong to the reasoning; their number."""
         n, self.ended = self.look(tokens)
         self._n += n
+        if self._ends.asks is not None:
+            self._tokens.extend(tokens[:n])
         self._is_implicit = self.ended and not self._belongs(tokens[:n])
         return n
 
@@ -143,6 +166,8 @@ class Reasoning:
         if n or (from_start and self._is_implicit):
             self.ended = self._is_implicit = False
         self._n -= n
+        if self._ends.asks is not None:
+            del self._tokens[len(self._tokens) - n :]
 
     def reset(self) -> None:
         """Back to its beginning."""
@@ -175,10 +200,11 @@ def _begin(manager: StructuredOutputManager, request: Request, grammar: PscGramm
     if options is None or options.reasoning == "engine" or manager.enable_in_reasoning or asked.reasoning_ended:
         return
     parser = manager._get_reasoner(request)
-    ends = None if parser is None else ends_of(parser)
+    prompt = list(request.prompt_token_ids or [])
+    ends = None if parser is None else ends_of(parser, prompt)
     if ends is None:
         return
-    if asked.reasoning_ended is False or not parser.is_reasoning_end(request.prompt_token_ids or []):
+    if asked.reasoning_ended is False or not parser.is_reasoning_end(prompt):
         misplaced = {token for token in ends.implicit if not grammar.validate_tokens([token])}
-        grammar.reasoning = Reasoning(ends, grammar.matcher.compiled.vocab_size, grammar.stop_token_ids | misplaced)
+        grammar.reasoning = Reasoning(ends, grammar.matcher.compiled.vocab_size, grammar.stop_token_ids | misplaced, prompt)
     asked.reasoning_ended = True  # for vLLM the grammar holds from here on
