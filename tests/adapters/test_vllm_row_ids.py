@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import pickle
 import random
@@ -16,7 +17,6 @@ pytest.importorskip("vllm")
 import torch
 import vllm_engine as engine
 from cupy_places import needs_gpu
-from vllm.reasoning import ReasoningParserManager
 
 from psc.adapters.vllm import register
 from psc.adapters.vllm.installation import _INSTALLED, uninstall
@@ -185,13 +185,55 @@ def test_what_a_reasoning_parser_does_is_sent_as_masks() -> None:
     assert isinstance(manager.grammar_bitmask({"r": request}, ["r"], {}), np.ndarray)
 
 
-def test_reasoning_of_a_grammar_is_sent_as_masks() -> None:
-    manager = a_manager(False)
-    manager.reasoner_cls = ReasoningParserManager.get_reasoning_parser("deepseek_r1")
-    request = engine.ready(manager, "r", engine.parameters(regex="[ab]+"))
-    assert isinstance(manager.grammar_bitmask({"r": request}, ["r"], {}), np.ndarray)
-    assert manager.accept_tokens(request, [THOUGHTS_END])
-    assert isinstance(manager.grammar_bitmask({"r": request}, ["r"], {}), RowIds)
+@pytest.mark.parametrize("parser", ["deepseek_r1", "qwen3", "kimi_k3"])
+@pytest.mark.parametrize("width", [0, 1, 4])
+def test_reasoning_of_a_grammar(parser: str, width: int) -> None:
+    """Workers get the same masks by ids as by rows: while a request reasons, over its end, and behind it."""
+    end = ids("<|close|>think<|sep|>") if parser == "kimi_k3" else [THOUGHTS_END]
+    call, call_end = (engine.tokenizer().convert_tokens_to_ids(name) for name in ("<tool_call>", "</tool_call>"))
+    tag = {"type": "tag", "begin": "<tool_call>", "content": {"type": "regex", "pattern": "[ab]+"}, "end": "</tool_call>"}
+    cases: list[tuple[dict[str, Any], list[int]]] = [
+        (one, [*end, *ids(text)]) for one, text in zip(CONSTRAINTS, TEXTS, strict=True)
+    ]
+    calls = {"structural_tag": json.dumps({"type": "structural_tag", "format": tag})}
+    cases += [(calls, [*([] if parser == "qwen3" else end), call, *ids("abab"), call_end])]
+    cases += [({"stop_token_ids": ids("x"), "regex": "[ab]+"}, [*end, *ids("ab")])]
+    rng = random.Random(width)
+    by_rows, by_ids = engine.manager(engine.config(drafts=width, reasoning_parser=parser)), a_manager(False, drafts=width)
+    by_ids.reasoner_cls = by_rows.reasoner_cls
+    requests: dict[str, tuple[Any, Any, list[int]]] = {}
+    for n in range(8):
+        constraint, text = cases[n % len(cases)]
+        thoughts = [rng.randrange(60) for _ in range(rng.randrange(5))]
+        both = [engine.ready(of, f"r{n}", engine.parameters(**constraint)) for of in (by_rows, by_ids)]
+        requests[f"r{n}"] = (*both, [*thoughts, *text, STOP])
+    n_reasoned, n_logits = 0, by_ids.vllm_config.model_config.get_vocab_size()
+    tokens = set(range(len(engine.tokenizer())))  # what pads the logits is allowed in rows of reasoning, and by ids it is not
+    while live := [name for name, (_, _, rest) in requests.items() if rest]:
+        drafts = {}
+        for name in live:
+            draft = requests[name][2][: rng.randint(0, width)]
+            if draft and rng.random() < 0.4:
+                draft[rng.randrange(len(draft))] = rng.choice([-1, STOP, call, THOUGHTS_END, *range(60)])
+            if draft:
+                drafts[name] = draft
+        rows = by_rows.grammar_bitmask({name: requests[name][0] for name in live}, live, drafts)
+        answer = by_ids.grammar_bitmask({name: requests[name][1] for name in live}, live, drafts)
+        assert isinstance(answer, RowIds)
+        places = [(name, k) for name in live for k in range(1 + len(drafts.get(name, ())))]
+        ours = masked(by_ids, False, answer, live, live, torch.zeros(len(places), n_logits), drafts)
+        for at, (name, k) in enumerate(places):
+            expected = allowed(rows[live.index(name) * (width + 1) + k]) & tokens
+            assert set(torch.isfinite(ours[at]).nonzero().flatten().tolist()) & tokens == expected, (name, k, drafts.get(name))
+        for name in live:
+            ours_of, theirs, rest = requests[name]
+            n_reasoned += theirs.structured_output_request.grammar.reasons
+            taken = rest[: rng.randint(1, width + 1)]
+            del rest[: len(taken)]
+            for of, request in ((by_rows, ours_of), (by_ids, theirs)):
+                request.append_output_token_ids(taken)
+                assert of.accept_tokens(request, taken)
+    assert n_reasoned > 8
 
 
 def test_a_request_that_reasons_is_left_alone() -> None:

@@ -169,7 +169,8 @@ def _row_ids(
     constrained: list[PscGrammar | None] = []
     for request, grammar, of_request in zip(requests, grammars, drafts, strict=True):
         if grammar.reasons:
-            return None
+            constrained.append(None if grammar.failed else grammar)
+            continue
         bound = always or (
             request.structured_output_request.reasoning_ended
             if of_request

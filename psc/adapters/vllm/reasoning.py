@@ -101,10 +101,10 @@ class Reasoning:
         self._ends: Final = ends
         self._tokens: Final = list(prompt)
         """Up to here, where the parser is asked."""
-        self._forbidden: Final = frozenset(forbidden)
+        self.forbidden: Final = frozenset(forbidden)
         self.row: Final[NDArray[np.int32]] = np.empty(-(-vocab_size // 32), np.int32)
         """The mask of each of its tokens."""
-        allow_all_but(self.row, (token for token in self._forbidden if token < vocab_size))
+        allow_all_but(self.row, (token for token in self.forbidden if token < vocab_size))
         self.ended = False
         """Whether the next token is the grammar's."""
         self._n = 0
@@ -116,7 +116,7 @@ class Reasoning:
         for i, token in enumerate(tokens):
             if token in self._ends.explicit:
                 return i + 1, True
-            if token in self._forbidden or token < 0:
+            if token in self.forbidden or token < 0:
                 return i, False
             if self._ends.asks is not None:
                 so_far.append(token)
@@ -134,14 +134,19 @@ class Reasoning:
             drafts: the tokens that may come next. From -1 on there are none, and rows allow everything.
 
         Returns:
-            How many rows were written: up to the end of the reasoning, or one more than there are drafts.
+            How many rows were written: `n_rows`.
         """
-        n, ended = self.look(drafts)
-        written = n + (not self._belongs(drafts[:n])) if ended else len(drafts) + 1
+        written = self.n_rows(drafts)
         rows[:written] = self.row
+        n, ended = self.look(drafts)
         if not ended and n < len(drafts) and drafts[n] < 0:
             rows[n + 1 : written] = -1
         return written
+
+    def n_rows(self, drafts: Sequence[int]) -> int:
+        """How many of a request's rows, one more than there are drafts, are the reasoning's."""
+        n, ended = self.look(drafts)
+        return n + (not self._belongs(drafts[:n])) if ended else len(drafts) + 1
 
     def _belongs(self, tokens: Sequence[int]) -> bool:
         """Whether what ended the reasoning is the last one of its tokens, and not the first one of the grammar's."""

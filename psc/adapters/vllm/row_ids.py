@@ -1,8 +1,9 @@
 """Row ids instead of masks on the way from vLLM's scheduler to its workers, where the operator enables it (`mask_table_mb`).
 
 The idea: the scheduler has a table of mask rows, and each worker one that follows it. A step sends four bytes for each request, and
-a row only on its first use, instead of a mask for each request (16 kB with 128,000 tokens), and likewise for each draft. Masks that
-no table has (tokens that a reasoning parser holds back, another backend's grammar) are sent whole, as ever.
+a row only on its first use, instead of a mask for each request (16 kB with 128,000 tokens), and likewise for each draft. While a
+model reasons, the row is that of a grammar of any tokens but some. Masks that no table has (tokens that vLLM holds back, another
+backend's grammar) are sent whole, as ever.
 
 The first ids that arrive in a worker replace vLLM's function there by psc's, so no other code imports or touches a worker. A
 worker applies every step's ids, in order: vLLM drops no step's masks between the two. A missing step is an error.
@@ -22,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from psc._core import GrammarMatcher
 from psc.adapters.seams import Seam, broken_seams
 from psc.adapters.vllm.configuration import options_of
 from psc.adapters.vllm.grammar import FEW_WORDS, PADDING, PscGrammar
@@ -29,13 +31,19 @@ from psc.errors import BitmaskError
 from psc.runtime import numpy_masks
 from psc.runtime.mask_arguments import WORD_BITS
 from psc.runtime.mask_table import MaskStep, MaskTable
-from psc.runtime.row_slots import MaskUpdate, VocabularyName
+from psc.runtime.row_slots import MaskUpdate
 
 if TYPE_CHECKING:
     import torch
+    from numpy.typing import NDArray
+
+    from psc.grammars.grammar_compiler import GrammarCompiler
+    from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 _log = logging.getLogger("psc.adapters.vllm")
 
+_MAX_OF_REASONING: Final = 64
+"""Sets of tokens that reasoning may not have, whose rows are kept."""
 _FIRST_RUNNER: Final = (
     Seam("vllm.v1.structured_output.utils:apply_grammar_bitmask", ("scheduler_output", "grammar_output", "input_batch", "logits")),
     Seam("vllm.v1.core.sched.output:GrammarOutput", ("structured_output_request_ids", "grammar_bitmask")),
@@ -69,6 +77,17 @@ def _received(leader: str, max_batch: int, counts: list[int], update: MaskUpdate
     return RowIds(leader, max_batch, counts, update)
 
 
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Rows of a request that are of one matcher: where it is, and after each draft."""
+
+    request: int
+    matcher: GrammarMatcher | None
+    drafts: list[int]
+    has_first: bool = False
+    """Whether the first of the rows is the reasoning's, and not this matcher's."""
+
+
 class RowIdSource:
     """The scheduler's table.
 
@@ -81,7 +100,11 @@ class RowIdSource:
         BitmaskError: ``max_bytes`` does not hold ``max_batch`` rows.
     """
 
-    def __init__(self, vocabulary: VocabularyName, max_bytes: int, max_batch: int) -> None:
+    def __init__(self, vocabulary: TokenizerInfo, max_bytes: int, max_batch: int) -> None:
+        self._vocabulary: Final = vocabulary
+        self._of_reasoning: Final[dict[frozenset[int], GrammarMatcher]] = {}
+        """By the tokens that the reasoning may not have, which are those of few requests' own stop tokens."""
+        self._compiler: GrammarCompiler | None = None
         self._table = numpy_masks.MaskTable(vocabulary, max_bytes=max_bytes, max_batch=max_batch)
         self._leader: Final = uuid.uuid4().hex
         self._max_batch: Final = max_batch
@@ -97,13 +120,19 @@ class RowIdSource:
         """
         followed = [d[: d.index(PADDING)] if PADDING in d else d for d in drafts]
         try:
-            step = self._table.step_along([None if g is None else g.matcher for g in grammars], followed)
+            parts = [part for at, grammar in enumerate(grammars) for part in self._parts_of(at, grammar, followed[at])]
+            step = self._table.step_along([part.matcher for part in parts], [part.drafts for part in parts])
         except Exception:
             return None
-        of_grammar = np.repeat(np.arange(len(grammars)), [len(d) + 1 for d in followed])
-        self._report_refused(step.refused, of_grammar, grammars, followed)
+        of_part = np.repeat(np.arange(len(parts)), [len(part.drafts) + 1 for part in parts])
+        of_grammar = np.array([part.request for part in parts], np.int64)[of_part]
+        self._report_refused(step.refused, of_part, parts, grammars)
         update = step.update()
         self._open_empty_rows(update.ids, of_grammar, grammars)
+        if any(part.has_first for part in parts):
+            first = np.flatnonzero(np.diff(of_part, prepend=-1))
+            kept = np.delete(np.arange(len(of_part)), first[[part.has_first for part in parts]])
+            update, of_grammar = replace(update, ids=update.ids[kept]), of_grammar[kept]
         counts = [len(d) + 1 for d in drafts]
         if (n := sum(counts)) != len(of_grammar):
             ids = np.full(n, -1, np.int32)
@@ -113,14 +142,44 @@ class RowIdSource:
             update = replace(update, ids=ids)
         return RowIds(self._leader, self._max_batch, counts, update)
 
+    def _parts_of(self, request: int, grammar: PscGrammar | None, drafts: list[int]) -> list[_Part]:
+        """What the rows of a request are of: its grammar, and before it each row of its reasoning."""
+        if grammar is None:
+            return [_Part(request, None, drafts)]
+        reasoning = grammar.reasoning
+        if reasoning is None or reasoning.ended:
+            return [_Part(request, grammar.matcher, drafts)]
+        n, ended = reasoning.look(drafts)
+        own = reasoning.n_rows(drafts)
+        free = _Part(request, self._matcher_of(reasoning.forbidden), [])
+        return [free] * own + ([_Part(request, grammar.matcher, drafts[n:], has_first=own > n)] if ended else [])
+
+    def _matcher_of(self, forbidden: frozenset[int]) -> GrammarMatcher:
+        """A matcher whose mask has all tokens but these."""
+        matcher = self._of_reasoning.get(forbidden)
+        if matcher is None:
+            if self._compiler is None:
+                from psc.grammars.grammar_compiler import GrammarCompiler  # which no worker needs
+
+                self._compiler = GrammarCompiler(self._vocabulary, cache_enabled=False, store=False)
+            left_out = sorted(token for token in forbidden if token < self._vocabulary.vocab_size)
+            stops = sorted(set(self._vocabulary.stop_token_ids) - forbidden)
+            kinds = [f"{kind}({', '.join(map(str, ids))})" for kind, ids in (("ExcludeToken", left_out), ("Token", stops)) if ids]
+            if len(self._of_reasoning) == _MAX_OF_REASONING:
+                self._of_reasoning.clear()
+            matcher = GrammarMatcher(self._compiler.compile_grammar(f"root ::= ({' | '.join(kinds)})+"))
+            self._of_reasoning[forbidden] = matcher
+        return matcher
+
+    @staticmethod
     def _report_refused(
-        self, refused: Sequence[int], of_grammar: Any, grammars: Sequence[PscGrammar | None], drafts: Sequence[list[int]]
+        refused: Sequence[int], of_part: NDArray[np.int64], parts: Sequence[_Part], grammars: Sequence[PscGrammar | None]
     ) -> None:
         for at in refused:
-            which = int(of_grammar[at])
-            grammar = grammars[which]
+            part = parts[of_part[at]]
+            grammar = grammars[part.request]
             assert grammar is not None  # as it refused
-            grammar.report_refused_draft(drafts[which][at - int(np.searchsorted(of_grammar, which))])
+            grammar.report_refused_draft(part.drafts[at - int(np.searchsorted(of_part, of_part[at]))])
 
     def _open_empty_rows(self, ids: Any, of_grammar: Any, grammars: Sequence[PscGrammar | None]) -> None:
         """Makes the ids of rows in which nothing is allowed -1."""
@@ -133,7 +192,7 @@ class RowIdSource:
                 ids[at] = -1
 
 
-def row_id_source(vllm_config: Any, vocabulary: VocabularyName) -> RowIdSource | None:
+def row_id_source(vllm_config: Any, vocabulary: TokenizerInfo) -> RowIdSource | None:
     """The scheduler's table where the configuration enables one and its workers can follow.
 
     Args:
