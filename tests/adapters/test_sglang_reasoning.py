@@ -17,6 +17,7 @@ engine = pytest.importorskip("sglang_engine", exc_type=ImportError)
 
 from sglang.srt.constrained.reasoner_grammar_backend import ReasonerGrammarObject  # noqa: E402
 from sglang.srt.environ import envs  # noqa: E402
+from sglang.srt.parser.reasoning_parser import BaseReasoningFormatDetector  # noqa: E402
 from sglang.srt.speculative import spec_utils  # noqa: E402
 from sglang_engine import CALL, END, THINK, THINK_END, VOCAB_SIZE, Engine, bits, plugin, token_of, tokenizer  # noqa: E402
 from sglang_requests import REFUSED_BY_PSC, Tree  # noqa: E402
@@ -46,9 +47,17 @@ def psc_plugin() -> Iterator[None]:
         yield
 
 
-@pytest.fixture(params=["psc", "xgrammar"])
+@pytest.fixture(params=["psc", "xgrammar", "an end of several tokens"])
 def requests(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Engine:
-    return Engine(monkeypatch, request.param, reasoning_parser="qwen3")
+    backend = request.param
+    if backend == "an end of several tokens":
+        monkeypatch.setattr("sglang.srt.parser.reasoning_parser.Qwen3Detector.__init__", ending_in_several)
+        backend = "psc"
+    return Engine(monkeypatch, backend, reasoning_parser="qwen3")
+
+
+def ending_in_several(self: Any, *args: Any, **kwargs: Any) -> None:
+    BaseReasoningFormatDetector.__init__(self, THINK, "xyx", tool_start_token=CALL)
 
 
 def ids(text: str) -> list[int]:
@@ -61,6 +70,11 @@ def begun(requests: Engine, constraint: dict[str, str]) -> Any:
     return request
 
 
+def end_of(request: Any) -> list[int]:
+    """What ends its reasoning."""
+    return list(request.grammar.think_end_ids)
+
+
 def row_of(requests: Engine, request: Any) -> set[int]:
     return set(np.flatnonzero(requests.mask(request)[0]).tolist())
 
@@ -69,6 +83,8 @@ class Expected:
     """What may follow some tokens."""
 
     def __init__(self, request: Any, taken: Sequence[int] = ()) -> None:
+        self.thoughts: list[int] = []
+        self.end = end_of(request)
         self.matcher = psc.GrammarMatcher(request.grammar.grammar.ctx)
         self.reasons, self.can_call = True, TOOL in self.matcher.allowed_tokens().tolist()
         for token in taken:
@@ -81,7 +97,8 @@ class Expected:
 
     def take(self, token: int) -> None:
         if self.reasons and token != TOOL:
-            self.reasons = token != AFTER
+            self.thoughts.append(token)
+            self.reasons = self.thoughts[-len(self.end) :] != self.end
         else:
             self.reasons = False
             assert self.matcher.accept_token(token)
@@ -95,11 +112,15 @@ def test_texts_of_a_random_model(seed: int, requests: Engine) -> None:
     for constraint, _ in CONSTRAINTS * 4:
         request = begun(requests, constraint)
         expected = Expected(request)
+        to_come: list[int] = []
         for _ in range(60):
             row = row_of(requests, request)
             assert row == expected.allowed()
-            likely = [t for t in ([AFTER, TOOL] if expected.reasons else [STOP]) if t in row]
-            token = rng.choice(likely if likely and rng.random() < 0.2 else sorted(row))
+            if expected.reasons and not to_come and rng.random() < 0.1:
+                to_come = end_of(request)[: rng.choice([9, 9, 1])]  # now and then only its beginning
+            likely = to_come[:1] or [t for t in ([TOOL] if expected.reasons else [STOP]) if t in row]
+            token = rng.choice(likely if likely and (to_come or rng.random() < 0.2) else sorted(row))
+            to_come = to_come[1:]
             n_calls, n_ends = n_calls + (expected.reasons and token == TOOL), n_ends + (token == STOP)
             assert requests.accept(request, token) == [token]
             expected.take(token)
@@ -115,7 +136,7 @@ def test_tokens_are_taken_back_over_the_end(seed: int, requests: Engine) -> None
     for constraint, text in CONSTRAINTS * 4:
         request = begun(requests, constraint)
         thoughts = [rng.choice([START, *range(60)]) for _ in range(rng.randrange(4))]
-        ends = [[AFTER], []] if text.startswith(CALL) else [[AFTER]]
+        ends = [end_of(request), []] if text.startswith(CALL) else [end_of(request)]
         tokens = [*thoughts, *rng.choice(ends), *ids(text), STOP]
         taken: list[int] = []
         for _ in range(20):
@@ -142,9 +163,10 @@ def test_masks_along_drafts_over_the_end(seed: int, requests: Engine) -> None:
     n_over = 0
     for constraint, text in CONSTRAINTS * 6:
         request = begun(requests, constraint)
-        thoughts = [rng.randrange(60) for _ in range(rng.randrange(3))]
+        end = end_of(request)
+        thoughts = [*(rng.randrange(60) for _ in range(rng.randrange(3))), *end[: rng.randrange(len(end))]]
         requests.accept(request, *thoughts)
-        likely = [AFTER, AFTER, TOOL, STOP, 7, *ids(text)]
+        likely = [*(end * 2), TOOL, STOP, 7, *ids(text)]
         parents = [i if rng.random() < 0.6 else rng.randint(0, i) for i in range(12)]
         tokens = [rng.choice(likely) for _ in parents]
         rows = bits(Tree(parents, tokens).walked_by(spec_utils.traverse_tree, request.grammar))
@@ -168,19 +190,19 @@ def test_a_request_without_reasoning_begins_with_its_grammar(requests: Engine) -
     for _ in range(2):  # the second time from the engine's cache
         request = requests.request(regex="ab", reasoning=False)
         assert row_of(requests, request) == set(Expected(request).matcher.allowed_tokens().tolist())
-        assert requests.accept(request, AFTER) == [] and request.to_finish is not None
+        assert requests.accept(request, *end_of(request)) == [] and request.to_finish is not None
         assert TOOL not in row_of(requests, begun(requests, {"regex": "ab"}))
 
 
 def test_requests_with_the_same_grammar_are_apart(requests: Engine) -> None:
     for constraint, text in CONSTRAINTS:
         first = begun(requests, constraint)
-        assert requests.accept(first, 5, AFTER, *ids(text)[:2])
+        assert requests.accept(first, 5, *end_of(first), *ids(text)[:2])
         second = begun(requests, constraint)
         assert second.grammar.grammar.grammar_stats.is_cache_hit
         assert row_of(requests, second) == Expected(second).allowed()
         assert requests.accept(second, 6) == [6]
-        assert row_of(requests, first) == Expected(first, [AFTER, *ids(text)[:2]]).allowed()
+        assert row_of(requests, first) == Expected(first, [*end_of(first), *ids(text)[:2]]).allowed()
 
 
 @pytest.mark.parametrize("token", [STOP, TOOL])
@@ -217,8 +239,6 @@ def test_the_budget_of_a_request(budget: int, monkeypatch: pytest.MonkeyPatch) -
 
 
 def excluding_calls(self: Any, *args: Any, **kwargs: Any) -> None:
-    from sglang.srt.parser.reasoning_parser import BaseReasoningFormatDetector
-
     BaseReasoningFormatDetector.__init__(self, THINK, THINK_END, think_excluded_tokens=[CALL], tool_start_token=CALL)
 
 
@@ -231,9 +251,11 @@ def test_an_end_that_the_request_sets(requests: Engine) -> None:
     assert requests.accept(request, AFTER, STOP) == [AFTER, STOP]
     assert row_of(requests, request) == set(Expected(request).matcher.allowed_tokens().tolist())
     request = begun(requests, {"regex": "a+"})
-    request.grammar.set_request_think_end_ids([5, 6])  # of several tokens: it is the engine's to find
-    assert row_of(requests, request) == EVERYTHING
-    assert requests.accept(request, AFTER, STOP, 5, 6, *ids("a")) == [AFTER, STOP, 5, 6, *ids("a")]
+    request.grammar.set_request_think_end_ids([5, 6])
+    for taken in ([AFTER], [5], [5], [6]):
+        assert row_of(requests, request) == EVERYTHING - {STOP, TOOL}
+        assert requests.accept(request, *taken) == taken
+    assert row_of(requests, request) == set(Expected(request).matcher.allowed_tokens().tolist())
 
 
 def test_a_grammar_that_describes_the_reasoning(requests: Engine) -> None:
@@ -248,7 +270,7 @@ def test_a_grammar_that_describes_the_reasoning(requests: Engine) -> None:
 
 
 def test_where_it_stays_the_engines(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By the option, with parsers that read in ways of their own, with ends of several tokens, and for XGrammar's grammars."""
+    """By the option, with parsers that read in ways of their own, and for XGrammar's grammars."""
 
     def check(requests: Engine, end: list[int], **constraint: str) -> None:
         request = requests.request(reasoning=True, **constraint)
@@ -257,7 +279,6 @@ def test_where_it_stays_the_engines(monkeypatch: pytest.MonkeyPatch) -> None:
         assert len(row_of(requests, request)) < 20
 
     check(Engine(monkeypatch, "psc", reasoning_parser="cohere_command4"), ids("<|END_THINKING|>"), regex="a+")
-    check(Engine(monkeypatch, "psc", reasoning_parser="kimi"), ids("◁/think▷"), regex="a+")
     monkeypatch.setenv("PSC_FALLBACK", "engine")
     check(Engine(monkeypatch, "psc", reasoning_parser="qwen3"), [AFTER], **REFUSED_BY_PSC)
     monkeypatch.setenv("PSC_REASONING", "engine")

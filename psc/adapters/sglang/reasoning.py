@@ -10,8 +10,8 @@ the engine's parser and not for the grammar, which then never begins. The idea h
 
 A call is allowed in the reasoning where the grammar can begin with one. It ends the reasoning, as though the end were before it.
 
-This is for reasoning that ends at one token, and for parsers that read it as the engine's base class does, as others find other
-ends, too. The rest is the engine's as before, and all of it with `ServiceOptions.reasoning` = "engine".
+This is for parsers that read reasoning as the engine's base class does, as others find other ends, too. The rest is the engine's as
+before, and all of it with `ServiceOptions.reasoning` = "engine".
 
 Cost: accepting a token 1 us more than the wrapper's; a mask 3 us.
 """
@@ -72,10 +72,10 @@ class ReasoningGrammar(ReasonerGrammarObject):  # type: ignore[misc]  # the pack
             if token in self._forbidden_now():
                 self.grammar.counters.add("refused_tokens")
                 raise ValueError(f"Tokens not accepted: {token}: it is not allowed while the model reasons")
-            if token in self._calls:
+            if token in self._calls.difference(self.think_end_ids):
                 self.grammar.accept_token(token)
-                self.transfer_state(self.think_end_ids[0])
-                self.transfer_state(token)
+                for each in (*self.think_end_ids, token):
+                    self.transfer_state(each)
                 self._is_implied = True
                 self.current_token = token
                 return
@@ -84,7 +84,7 @@ class ReasoningGrammar(ReasonerGrammarObject):  # type: ignore[misc]  # the pack
     def rollback(self, k: int) -> None:
         """Takes back the last `k` tokens; an end that was not in the text goes with the call that implied it."""
         with_end = self._is_implied and 0 < self.tokens_after_end <= k
-        super().rollback(k + with_end)
+        super().rollback(k + len(self.think_end_ids) * with_end)
         self._is_implied = self._is_implied and not with_end
 
     def fill_vocab_mask(self, vocab_mask: torch.Tensor, idx: int) -> None:
@@ -99,8 +99,8 @@ class ReasoningGrammar(ReasonerGrammarObject):  # type: ignore[misc]  # the pack
         return self.of(super().copy(), self._forbidden, self._calls)
 
     def _has_mask(self) -> bool:
-        """Whether the model reasons, and psc knows what may come; a request may have set an end of its own, or have none."""
-        return self._is_thinking() and len(self.think_end_ids) == 1 and not getattr(self, "reasoning_in_grammar", False)
+        """Whether the model reasons, and its grammar does not describe that."""
+        return self._is_thinking() and not getattr(self, "reasoning_in_grammar", False)
 
     def _forbidden_now(self) -> frozenset[int]:
         return self._forbidden.difference(self.think_end_ids)
