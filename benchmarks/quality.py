@@ -60,11 +60,13 @@ def block(text: str) -> str:
 class Writer:
     """Writes texts in batches."""
 
-    def __init__(self, spec: str, batch: int, max_tokens: int) -> None:
+    def __init__(self, spec: str, batch: int, max_tokens: int, dtype: torch.dtype | None) -> None:
         with prepared(find_model(spec), keep=True) as files:
             self.spec = str(files.path)
             self.info = psc.load_tokenizer(files.path)
             self._model = LanguageModel(files, progress=lambda name: None)
+        if dtype is not None:
+            self._model.model.to(dtype)
         self._batch, self._max_tokens = batch, max_tokens
 
     def texts(self, told: Instruction, prompts: Sequence[str], held: Held, report: Callable[[int], None]) -> list[tuple[str, bool]]:
@@ -147,9 +149,11 @@ def main() -> None:
     parser.add_argument("--prompts", type=int, default=200, choices=range(1, 201), metavar="N")
     parser.add_argument("--batch", type=int, default=10)
     parser.add_argument("--max-tokens", type=int, default=256)
+    parser.add_argument("--bfloat16", action="store_true", help="weights of this type, 3 times as fast where a CPU multiplies it")
     parser.add_argument("--json", metavar="FILE")
     arguments = parser.parse_args()
-    writer = Writer(arguments.model, arguments.batch, arguments.max_tokens)
+    dtype = torch.bfloat16 if arguments.bfloat16 else None
+    writer = Writer(arguments.model, arguments.batch, arguments.max_tokens, dtype)
     rows = [row for name in arguments.languages or LANGUAGES for row in measured(writer, name, arguments.prompts)]
     print(in_words(machine()))
     shown = ("what", "texts", "finished", "finished, valid", "valid", "block valid", "right")
