@@ -122,6 +122,29 @@ class _W3c(FrontEnd):
         return False
 
 
+class _Antlr(FrontEnd):
+    def read(self, text: str, options: GrammarOptions, origin: str, names: TokenNames | None) -> Cfg:
+        from psc.compiler.frontends.antlr.front_end import parse
+
+        return parse(text, options, origin)
+
+    def settings_of(self, text: str) -> Settings:
+        from psc.compiler.frontends.antlr.front_end import AntlrSettings
+
+        return AntlrSettings.of_text(text) if text else NO_SETTINGS
+
+    def names_tokens(self, text: str, settings: Settings) -> bool:
+        return False
+
+    def imports(self, text: str, origin: str) -> Imports | None:
+        from psc.compiler.frontends.antlr.files import find_imports
+
+        return find_imports(text, origin)
+
+    def _no_choice(self, origin: str) -> GrammarError:
+        return GrammarError(f"{origin}: {self.a_grammar} has one lexer, ANTLR's, and keeps all actions, so there is none to choose")
+
+
 class _Regex(FrontEnd):
     def read(self, text: str, options: GrammarOptions, origin: str, names: TokenNames | None) -> RuleSet:
         from psc.compiler.frontends.regex.parser import regex_rule_set
@@ -240,6 +263,16 @@ FRONT_ENDS: dict[str, FrontEnd] = {
         ),
         _Ebnf(language="ebnf", title="EBNF", a_grammar="an EBNF grammar", suffixes=(".ebnf", ".gbnf")),
         _W3c(language="w3c_ebnf", title="W3C's EBNF", a_grammar="a grammar in W3C's EBNF"),
+        _Antlr(
+            language="antlr",
+            title="ANTLR 4",
+            a_grammar="an ANTLR grammar",
+            suffixes=(".g4",),
+            lexers=("basic",),
+            defaults=GrammarOptions(start="root", lexer="basic", keep_all_actions=True),
+            has_settings=True,
+            keeps_tables=True,
+        ),
         _Regex(language="regex", title="regular expression", a_grammar="a regular expression", has_rules=False),
         _JsonSchema(
             language="json_schema",
@@ -286,6 +319,13 @@ def indenter_settings(indenter: object) -> Settings:
     from psc.compiler.frontends.lark.indenter_settings import IndenterSettings
 
     return IndenterSettings.of(indenter)
+
+
+def antlr_settings(*, drop_actions: bool) -> Settings:
+    """The settings of an ANTLR grammar, see :class:`psc.compiler.frontends.antlr.front_end.AntlrSettings`."""
+    from psc.compiler.frontends.antlr.front_end import AntlrSettings
+
+    return AntlrSettings(drop_actions=drop_actions)
 
 
 def combined(

@@ -16,7 +16,7 @@ from psc.cli.tokenizers import tokenizer_for
 from psc.compiler.cfg.grammar import LarkLexer
 from psc.compiler.frontends.front_end import NO_SETTINGS
 from psc.compiler.frontends.lookup import GrammarFile, find_grammar, is_grammar
-from psc.compiler.frontends.registry import front_end, indenter_settings, suffixes
+from psc.compiler.frontends.registry import antlr_settings, front_end, indenter_settings, suffixes
 from psc.compiler.frontends.request import GrammarRequest
 from psc.grammars.compiled_grammar import CompiledGrammar, compile_just_in_time
 from psc.grammars.grammar import Grammar
@@ -39,6 +39,7 @@ class Chosen:
     refuse_conflicts: bool = False
     schema: SchemaOptions | None = None
     indenter: str | None = None
+    drop_actions: bool = False
 
     def of(self, grammar: GrammarFile) -> dict[str, Any]:
         """The keywords of a grammar's request. Raises click.UsageError for options of another language.
@@ -51,6 +52,12 @@ class Chosen:
                 what = "bundled" if grammar.bundled else front_end(grammar.language).a_grammar
                 raise click.UsageError(f"--indenter: of Lark grammars; {grammar.name} is {what}")
             settings = indenter_settings(self.indenter)
+        if self.drop_actions:
+            if grammar.language != "antlr":
+                raise click.UsageError(
+                    f"--drop-actions: of ANTLR grammars; {grammar.name} is {front_end(grammar.language).a_grammar}"
+                )
+            settings = antlr_settings(drop_actions=True)
         return {"start": self.start, "lexer": self.lexer, "keep_all_actions": self.keep_all_actions, "settings": settings}
 
     def check(self, request: GrammarRequest) -> None:
@@ -70,13 +77,20 @@ def grammar_options(command: Callable[..., Any]) -> Callable[..., Any]:
         keep_all_actions: bool,
         refuse_conflicts: bool,
         indenter: str | None,
+        drop_actions: bool,
         schema: SchemaOptions,
         **others: Any,
     ) -> Any:
-        return command(*arguments, chosen=Chosen(start, lexer, keep_all_actions, refuse_conflicts, schema, indenter), **others)
+        chosen = Chosen(start, lexer, keep_all_actions, refuse_conflicts, schema, indenter, drop_actions)
+        return command(*arguments, chosen=chosen, **others)
 
     decorated = schema_options(with_options)
     for option in (
+        click.option(
+            "--drop-actions",
+            is_flag=True,
+            help="Read over the actions and predicates of an ANTLR grammar, as if each predicate were true.",
+        ),
         click.option(
             "--indenter",
             metavar="NAMES",
@@ -104,7 +118,8 @@ def grammar_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--start",
             metavar="RULE",
-            help="The rule that a whole text must match: by default start, root in EBNF, and the first one in W3C's EBNF.",
+            help="The rule that a whole text must match: by default start, root in EBNF, and the first one in W3C's EBNF and "
+            "ANTLR.",
         ),
     ):
         decorated = option(decorated)
@@ -134,11 +149,12 @@ def open_compiled(spec: str, tokenizer: str | None, chosen: Chosen = Chosen()) -
         chosen.check(request)
         info = load_tokenizer(tokenizer)
         return compile_just_in_time(Grammar.parse(request, names=request.names_of(info)), info)
-    decided = (chosen.start, chosen.lexer, chosen.indenter, chosen.keep_all_actions or None, chosen.refuse_conflicts or None)
+    flags = (chosen.keep_all_actions, chosen.refuse_conflicts, chosen.drop_actions)
+    decided = (chosen.start, chosen.lexer, chosen.indenter, *(flag or None for flag in flags))
     if any(option is not None for option in decided):
         raise click.UsageError(
-            f"{spec} is an artifact: --start, --lexer, --indenter, --keep-all-actions and --refuse-conflicts were decided when it "
-            "was compiled"
+            f"{spec} is an artifact: --start, --lexer, --indenter, --drop-actions, --keep-all-actions and --refuse-conflicts were "
+            "decided when it was compiled"
         )
     if chosen.schema is not None and chosen.schema.names:
         raise click.UsageError(f"{spec} is an artifact: {chosen.schema} was decided when it was compiled")

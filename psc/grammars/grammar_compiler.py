@@ -19,7 +19,7 @@ from weakref import WeakSet
 from psc.artifacts.store import Store
 from psc.compiler.frontends.front_end import NO_SETTINGS, UNNAMED, RefusedTextError, check_text
 from psc.compiler.frontends.lookup import find_grammar
-from psc.compiler.frontends.registry import indenter_settings
+from psc.compiler.frontends.registry import antlr_settings, indenter_settings
 from psc.compiler.frontends.request import GrammarRequest
 from psc.errors import CompilationCancelledError
 from psc.grammars.artifact_lookup import ArtifactLookup, Registries
@@ -262,16 +262,19 @@ class GrammarCompiler:
         lexer: LarkLexer | None = None,
         keep_all_actions: bool = False,
         indenter: object = None,
+        drop_actions: bool = False,
         cancellation: Cancellation | None = None,
     ) -> CompiledGrammar:
         """Compiles a grammar by its name or its file, as ``psc compile`` takes it.
 
         Args:
-            grammar: a bundled name (``java``), or the path of a ``.lark``, ``.ebnf`` or ``.gbnf`` file.
-            start: the rule that a whole text must match; by default ``start`` in Lark's language and ``root`` in EBNF.
+            grammar: a bundled name (``java``), or the path of a ``.lark``, ``.ebnf``, ``.gbnf`` or ``.g4`` file.
+            start: the rule that a whole text must match; by default ``start`` in Lark's language, ``root`` in EBNF, and the first
+                one in ANTLR's.
             lexer: of a Lark grammar; by default "contextual"; a bundled grammar has its own.
             keep_all_actions: of a Lark grammar, see ``compile_lark``.
             indenter: of a Lark grammar, see ``Grammar.from_lark``.
+            drop_actions: of an ANTLR grammar: read over actions and predicates, as if each predicate were true.
             cancellation: calls the compilation off from another thread.
 
         Raises:
@@ -280,6 +283,8 @@ class GrammarCompiler:
         """
         settings = NO_SETTINGS if indenter is None else indenter_settings(indenter)
         found = find_grammar(grammar)
+        if drop_actions:
+            settings = antlr_settings(drop_actions=True)
         request = found.request(start=start, lexer=lexer, keep_all_actions=keep_all_actions, settings=settings)
         return self._compile(request, cancellation=cancellation)
 
