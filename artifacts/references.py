@@ -39,7 +39,7 @@ SIGNED_INDEX_PATH = PurePosixPath("index.signed.json")
 INDEX_SCHEMA = "psc.index.v1"
 MAX_INDEX_BYTES = limit("registry_index_bytes")
 
-_SUFFIXES = (".lark", ".ebnf", ".gbnf", ".psc", ".zst", ".json", ".model", ".tiktoken", ".gz")
+_SUFFIXES = (".lark", ".ebnf", ".gbnf", ".g4", ".psc", ".zst", ".json", ".model", ".tiktoken", ".gz")
 """Left out of names, in this order. They are a part of the layout: hosts of another version, with other front ends, have to give a
 file the same name. tests/compiler/frontends/test_front_ends.py fails if the suffix of a front end is missing here."""
 

@@ -8,9 +8,10 @@ What the lexer skips in other modes, and what changes the mode while it is skipp
 `more` is a token of several lexemes.
 
 With one other mode each of its lexemes has a twin that no rule takes. The lexer lexes twins throughout the mode, so a text in
-which ANTLR would find another token there is refused.
+which ANTLR would find another token there is refused. Where the default mode ignores nothing, psc's lexer cannot tell it from the
+others, and lexes what the parser can take there, too.
 
-Cost: the productions times the stacks that they may begin with; at most :data:`_MAX_ROWS`.
+Cost: the productions times the stacks that they may begin with; at most :data:`_MAX_WORK` steps.
 """
 
 from __future__ import annotations
@@ -18,13 +19,16 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final
 
-from psc._core import stop_if_cancelled
+from psc._core import TextAutomaton, stop_if_cancelled
+from psc.compiler.expressions.expression import Automaton, Expression
+from psc.compiler.expressions.text_sets import expression_of, text_set
 from psc.compiler.frontends.antlr.parser_rules import Productions, Symbols
 from psc.compiler.frontends.antlr.token_types import DEFAULT_MODE, Lexeme, TokenTypes
 from psc.errors import ResourceLimitError
 
 _KNOWN: Final = 2
-_MAX_ROWS: Final = 200_000
+_MAX_WORK: Final = 1_000_000
+"""Symbols of rows that are followed; some seconds."""
 _GAP: Final = "__skipped"
 _MORE: Final = "__more"
 
@@ -90,6 +94,7 @@ class _Product:
         self._rules = rules
         self._lexemes = lexemes
         self._too_large = ResourceLimitError(f"{source_name}: the modes of the lexer make too many rules; use fewer modes")
+        self._work = 0
         self._ends: dict[tuple[str, Stack], set[Stack]] = {}
         self._users: dict[tuple[str, Stack], set[tuple[str, Stack]]] = {}
 
@@ -110,13 +115,9 @@ class _Product:
                 self._ends[at] |= ends
                 todo |= dict.fromkeys(sorted(self._users.get(at, ())))
         made: Productions = {}
-        n_rows = 0
         for name, stack in self._ends:
             for row in self._rules[name]:
                 for symbols, end in self._ways(row, (name, stack)):
-                    n_rows += 1
-                    if n_rows > _MAX_ROWS:
-                        raise self._too_large
                     made.setdefault(_called(name, stack, end), []).append(symbols)
         whole = "__whole"
         made[whole] = [(_called(*first, end),) for end in sorted(self._ends[first])]
@@ -140,7 +141,8 @@ class _Product:
                 self._users.setdefault(key, set()).add(at)
                 following += [((*symbols, _called(symbol, known, end)), below + end) for end in sorted(self._ends[key])]
             ways = following
-            if len(ways) > _MAX_ROWS or len(self._ends) > _MAX_ROWS:
+            self._work += 1 + len(ways)
+            if self._work > _MAX_WORK:
                 raise self._too_large
         return ways
 
@@ -165,12 +167,32 @@ def _moved(lexeme: Lexeme, stack: Stack) -> Stack | None:
 
 
 def _lexed(productions: Productions, start: str, tokens: TokenTypes, ignored: set[str]) -> Moded:
-    """With the lexemes in the order that the lexer `modal` needs."""
+    """With the lexemes in the order that the lexer `modal` needs: those in front of each ignored one are of other modes."""
     inside = [x for x in tokens.lexemes if x.mode != DEFAULT_MODE]
     outside = [x for x in tokens.lexemes if x.mode == DEFAULT_MODE]
+    first = _alone(outside, ignored)
+    if first is None:
+        return Moded(productions, start, [*inside, *outside], frozenset())
     if len({x.mode for x in inside}) == 1:
         inside = [twin for x in inside for twin in (x, replace(x, name=f"{x.name}#twin"))]
-    if outside and not ignored:  # the lexer tells modes by the lexemes that win over ignored ones; this one never wins
-        never = replace(outside[-1], name="#never")
-        return Moded(productions, start, [*inside, *outside, never], frozenset({"#never"}))
-    return Moded(productions, start, [*inside, *outside], frozenset(ignored))
+    return Moded(productions, start, [*inside, first, *outside], frozenset((*ignored, first.name)))
+
+
+def _alone(lexemes: list[Lexeme], ignored: set[str]) -> Lexeme | None:
+    """What of an ignored lexeme no better one matches; it may come first. None where nothing is ignored."""
+    for i, lexeme in enumerate(lexemes):
+        if lexeme.name not in ignored:
+            continue
+        left = _texts(lexeme.expression)
+        for better in lexemes[:i]:
+            stop_if_cancelled()
+            left = left.difference(_texts(better.expression))
+        if not left.is_empty():
+            return replace(lexeme, name=f"{lexeme.name}#first", expression=expression_of(left))
+    return None
+
+
+def _texts(expression: Expression) -> TextAutomaton:
+    if isinstance(expression, Automaton):
+        return TextAutomaton.of(expression.accepts, expression.arcs)
+    return text_set(expression)

@@ -109,14 +109,14 @@ class TokenTypes:
         found: list[Lexeme] = []
         for alternatives in groups.values():
             commands = alternatives[0].commands
-            token: str | None = rule.name
-            is_more = False
+            token = rule.name
+            is_hidden = is_more = False
             moves = []
             for command in commands:
                 if command.name == "skip":
-                    token = None
+                    is_hidden = True
                 elif command.name == "channel":
-                    token = token if command.argument in _SHOWN else None
+                    is_hidden |= command.argument not in _SHOWN
                 elif command.name == "type":
                     token = command.argument
                 elif command.name == "more":
@@ -129,7 +129,7 @@ class TokenTypes:
                         f"ANTLR has no command {command.name[:40]}; there are skip, more, type, channel, mode, pushMode, popMode",
                     )
             name = rule.name if len(groups) == 1 else f"{rule.name}#{len(found) + 1}"
-            if token not in (None, rule.name):
+            if token != rule.name:
                 name = f"{name} -> {token}"
             expression = self._rules.terminal(rule, tuple(alternatives))
             if expression == NOTHING:
@@ -141,7 +141,9 @@ class TokenTypes:
                     )
                 continue
             line = self._line(rule.source, rule.offset)
-            found.append(Lexeme(name, token, expression, rule.mode, is_more, tuple(moves), line, rule, rule.offset))
+            found.append(
+                Lexeme(name, None if is_hidden else token, expression, rule.mode, is_more, tuple(moves), line, rule, rule.offset)
+            )
         return found
 
     def _mode(self, rule: Rule, command: Command) -> str:

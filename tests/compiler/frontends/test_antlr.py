@@ -100,7 +100,7 @@ CLOSE : '>' -> popMode ;
 EQ : '=' ;
 VALUE_BEGINS : '\\'' -> more, pushMode(QUOTED) ;
 NAME : [a-z]+ ;
-SPACE : [ \\n]+ -> skip ;
+SPACE : [ \\n]+ -> channel(HIDDEN), type(TEXT) ;
 mode QUOTED;
 VALUE : '\\'' -> popMode ;
 PART : . -> more ;
