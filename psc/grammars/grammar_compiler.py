@@ -19,9 +19,9 @@ from weakref import WeakSet
 from psc.artifacts.store import Store
 from psc.compiler.frontends.front_end import NO_SETTINGS, UNNAMED, RefusedTextError, check_text
 from psc.compiler.frontends.lookup import find_grammar
-from psc.compiler.frontends.registry import antlr_settings, indenter_settings
+from psc.compiler.frontends.registry import antlr_settings, front_end, indenter_settings
 from psc.compiler.frontends.request import GrammarRequest
-from psc.errors import CompilationCancelledError
+from psc.errors import CompilationCancelledError, GrammarError
 from psc.grammars.artifact_lookup import ArtifactLookup, Registries
 from psc.grammars.build_grammar import artifact_bytes
 from psc.grammars.cache import GrammarCache, Shared
@@ -284,6 +284,9 @@ class GrammarCompiler:
         settings = NO_SETTINGS if indenter is None else indenter_settings(indenter)
         found = find_grammar(grammar)
         if drop_actions:
+            if found.language != "antlr":
+                is_one = front_end(found.language).a_grammar
+                raise GrammarError(f"{found.name}: drop_actions is of ANTLR grammars, and this is {is_one}")
             settings = antlr_settings(drop_actions=True)
         request = found.request(start=start, lexer=lexer, keep_all_actions=keep_all_actions, settings=settings)
         return self._compile(request, cancellation=cancellation)

@@ -201,3 +201,9 @@ def test_an_artifact_is_compiled(tmp_path: Path) -> None:
     grammar = Grammar.parse(GrammarRequest.of("antlr", "grammar G; a : 'x' a 'y' | ID ; ID : [a-z] ; W : ' ' -> skip ;"))
     compiled = psc.compile_ahead_of_time(grammar, INFO)
     assert takes(compiled, "x x q y y") and not takes(compiled, "x x q y")
+
+
+@pytest.mark.parametrize("grammar", ["go", "json"])
+def test_actions_of_other_languages_cannot_be_dropped(grammar: str) -> None:
+    with pytest.raises(GrammarError, match="drop_actions is of ANTLR grammars"):
+        COMPILER.compile_file(grammar, drop_actions=True)
