@@ -100,9 +100,10 @@ class _Ebnf(FrontEnd):
         return load_ebnf(text, root=options.start, source_name=origin, names=names)
 
     def language_of(self, text: str) -> str:
+        from psc.compiler.frontends.iso.recognition import is_iso
         from psc.compiler.frontends.w3c.recognition import is_w3c
 
-        return "w3c_ebnf" if is_w3c(text) else self.language
+        return "iso_ebnf" if is_iso(text) else "w3c_ebnf" if is_w3c(text) else self.language
 
     def names_tokens(self, text: str, settings: Settings) -> bool:
         if _LIKE_EBNF_TOKENS.search(text) is None:
@@ -117,6 +118,16 @@ class _W3c(FrontEnd):
         from psc.compiler.frontends.w3c.parser import load_w3c
 
         return load_w3c(text, start=options.start, source_name=origin)
+
+    def names_tokens(self, text: str, settings: Settings) -> bool:
+        return False
+
+
+class _Iso(FrontEnd):
+    def read(self, text: str, options: GrammarOptions, origin: str, names: TokenNames | None) -> RuleSet:
+        from psc.compiler.frontends.iso.parser import load_iso
+
+        return load_iso(text, start=options.start, source_name=origin)
 
     def names_tokens(self, text: str, settings: Settings) -> bool:
         return False
@@ -263,6 +274,7 @@ FRONT_ENDS: dict[str, FrontEnd] = {
         ),
         _Ebnf(language="ebnf", title="EBNF", a_grammar="an EBNF grammar", suffixes=(".ebnf", ".gbnf")),
         _W3c(language="w3c_ebnf", title="W3C's EBNF", a_grammar="a grammar in W3C's EBNF"),
+        _Iso(language="iso_ebnf", title="ISO's EBNF", a_grammar="a grammar in ISO's EBNF"),
         _Antlr(
             language="antlr",
             title="ANTLR 4",

@@ -118,8 +118,8 @@ def grammar_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--start",
             metavar="RULE",
-            help="The rule that a whole text must match: by default start, root in EBNF, and the first one in W3C's EBNF and "
-            "ANTLR.",
+            help="The rule that a whole text must match: by default start, root in EBNF, and the first one in W3C's EBNF, "
+            "ISO's and ANTLR.",
         ),
     ):
         decorated = option(decorated)

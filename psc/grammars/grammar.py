@@ -79,11 +79,12 @@ class Grammar:
 
     @staticmethod
     def from_ebnf(ebnf_string: str, *, root_rule_name: str = "root", source_name: str = UNNAMED) -> Grammar:
-        """Reads EBNF text: in the notation of XGrammar and llama.cpp (GBNF), or in W3C's, see docs/w3c-ebnf.md.
+        """Reads EBNF text, in the notation of XGrammar and llama.cpp (GBNF), in W3C's or in ISO's: see docs/ebnf.md.
 
         Args:
             ebnf_string: the grammar.
-            root_rule_name: the rule that a whole text must match; the first one of a text in W3C's notation without a rule `root`.
+            root_rule_name: the rule that a whole text must match; the first one of a text in W3C's or ISO's notation without a rule
+                `root`.
             source_name: the file it came from, for messages.
 
         Raises:

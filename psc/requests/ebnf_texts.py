@@ -1,6 +1,6 @@
-"""EBNF texts as callers have them, to the request for the grammar: in XGrammar's and llama.cpp's notation, or in W3C's.
+"""EBNF texts as callers have them, to the request for the grammar: in XGrammar's and llama.cpp's notation, in W3C's or in ISO's.
 
-Which one a text is in is seen from the text: see docs/w3c-ebnf.md.
+Which one a text is in is seen from the text: see docs/w3c-ebnf.md and docs/iso-ebnf.md.
 """
 
 from __future__ import annotations

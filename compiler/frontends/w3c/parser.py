@@ -60,7 +60,7 @@ def load_w3c(text: str, *, source_name: str = "<string>", start: str = DEFAULT_S
     heads = [i - 1 for i, token in enumerate(tokens) if token[0] == "assign"]
     check_heads(tokens, heads, source)
     offsets = defined_once([tokens[i] for i in heads], source)
-    rules = Rules(source, offsets)
+    rules = Rules(source, offsets, "end that rule with /* ws: explicit */")
     for _, name, offset in ignored:
         _check_defined(name, offset, offsets, source)
         rules.ignore(name)

@@ -1,4 +1,4 @@
-"""Rules in W3C's notation to rules of expressions: differences become automata, ignored text comes between terminals.
+"""Rules in the notations of W3C and ISO to rules of expressions: differences become automata, ignored text comes between terminals.
 
 A difference is one of two sets of texts that automata tell; the rules that it refers to must not need themselves.
 
@@ -43,9 +43,11 @@ class Rules:
     Args:
         source: for messages.
         offsets: where each rule is defined.
+        as_terminal: how a user makes a rule a terminal, for messages.
     """
 
-    def __init__(self, source: Source, offsets: Mapping[str, int]) -> None:
+    def __init__(self, source: Source, offsets: Mapping[str, int], as_terminal: str) -> None:
+        self._as_terminal = as_terminal
         self.bodies: dict[str, Expression] = {}
         """Of each rule that was read; a difference stands in it as a reference."""
         self.explicit: set[str] = set()
@@ -88,8 +90,8 @@ class Rules:
             if self._is_terminal(rule) and not self._is_terminal(name):
                 raise self._source.error(
                     offset,
-                    f"the terminal {rule!r} refers to {name!r}, inside which text is ignored; end the rule {name!r} with "
-                    "/* ws: explicit */ to make it a terminal",
+                    f"the terminal {rule!r} refers to {name!r}, inside which text is ignored; {self._as_terminal} to make it a "
+                    "terminal",
                 )
         made = {name: fold(body, self._plain if self._is_terminal(name) else self._lexeme) for name, body in self.bodies.items()}
         made[_IGNORED] = Repeat(Choice(tuple([Reference(name) for name in dict.fromkeys(self._ignored)])), 0, None)
@@ -135,8 +137,8 @@ class Rules:
             if self._ignored and needed not in self._differences and not self._is_terminal(needed):
                 raise self._source.error(
                     at,
-                    f"inside a difference nothing is ignored, but inside the rule {needed!r} text is; end that rule with "
-                    "/* ws: explicit */ to make it a terminal",
+                    f"inside a difference nothing is ignored, but inside the rule {needed!r} text is; {self._as_terminal} to make "
+                    "it a terminal",
                 )
             path[needed] = self._needed(needed)
 

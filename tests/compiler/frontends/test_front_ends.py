@@ -178,6 +178,7 @@ SOME_TEXT = {
     "lark": ('start: A\nA: "a"\n%import common.INT\n', True),
     "ebnf": ('root ::= "a" <[3]>', True),
     "w3c_ebnf": ("[1] root ::= 'a' - #x20", True),
+    "iso_ebnf": ("root = 'a' - 'b';", True),
     "antlr": ("grammar G; a : 'x' | A ; A : 'y' -> skip ;", True),
     "regex": ("a+", True),
     "json_schema": ('{ "type": "integer" }', True),
@@ -233,7 +234,7 @@ def test_looking_one_up_imports_no_parser() -> None:
 
 
 def test_an_unknown_language() -> None:
-    with pytest.raises(psc.GrammarError, match=r"no language 'abnf'; psc reads lark, ebnf, w3c_ebnf, antlr, regex"):
+    with pytest.raises(psc.GrammarError, match=r"no language 'abnf'; psc reads lark, ebnf, w3c_ebnf, iso_ebnf, antlr, regex"):
         GrammarRequest.of("abnf", "x")
 
 
