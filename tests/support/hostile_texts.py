@@ -124,7 +124,34 @@ REGEX: Texts = {
     "surrogate": ("\ud800", "surrogate"),
 }
 
-TEXTS: dict[str, Texts] = {"lark": LARK, "ebnf": EBNF, "regex": REGEX}
+ISO: Texts = {
+    "nested groups": ("a = " + _nested(5000, "'a'", ")") + ";", "200"),
+    "groups in lists": ("a = " + "{[(" * 66 + "'a'" + ")]}" * 66 + ";", None),
+    "counts in counts": ("a = " + "1000 * (" * 60 + "'a', 'b'" + ")" * 60 + ";", "rule a"),
+    "huge count": ("a = " + "9" * 20 + " * 'a';", "1,000,000,000"),
+    "count of many digits": ("a = " + "9" * 6000 + " * 'a';", "1,000,000,000"),
+    "long sequence": ("a = 'a'" + ", 'b'" * 60_000 + ";", None),
+    "differences of differences": ("a = {'a' | 'b'}" + " - 'a'" * 2_000 + ";", None),
+    "nested comments": ("a = " + "(*" * 200_000 + "'a';", "no closing"),
+    "a name of many words": ("a = 'x'; " + "b " * 100_000, "cannot stand here"),
+    "large text": ("a = " + "'a' | " * 240_000 + "'b';", "characters"),
+}
+ANTLR: Texts = {
+    "nested groups": ("grammar G; a : " + _nested(5000, "'a'", ")") + ";", "100"),
+    "nested sets": ("grammar G; a : A ; A : " + "~" * 50_000 + "'a' ;", "one ~ is enough"),
+    "rules that double": ("grammar G; a : R30 ; R0 : 'ab' ; " + _lines("R#+ : R# R# ;", 30), "200,000"),
+    "rules of the parser that double": ("grammar G; a : r30 ; r0 : 'ab' ; " + _lines("r#+ : r# r# ;", 30), None),
+    "lazy loops in lazy loops": ("grammar G; a : A ; A : " + "(" * 12 + "'a' .*? 'b'" + ")*? 'c'" * 12 + " ;", None),
+    "a rule in itself": ("grammar G; a : A ; A : '(' (A | B | ~[()])* ')' ; B : '[' (A | B)* ']' ;", None),
+    "modes that push": (
+        "grammar G; a : A+ B* ; A : 'a' -> pushMode(M) ; B : 'b' -> popMode ; "
+        "mode M; C : 'c' -> pushMode(M) ; D : 'd' -> popMode ;",
+        None,
+    ),
+    "huge character": ("grammar G; a : A ; A : '\\u{FFFFFFFFFFFF}' ;", "there is no character"),
+    "long sequence": ("grammar G; a : " + "'a' " * 30_000 + ";", None),
+}
+TEXTS: dict[str, Texts] = {"lark": LARK, "ebnf": EBNF, "regex": REGEX, "iso_ebnf": ISO, "antlr": ANTLR}
 
 
 def compile_all(language: str) -> None:
@@ -132,10 +159,13 @@ def compile_all(language: str) -> None:
     from vocabularies import byte_tokenizer
 
     import psc
+    from psc.compiler.frontends.request import GrammarRequest
     from psc.support.process_memory import peak_memory
 
     compiler = psc.GrammarCompiler(byte_tokenizer())
-    compile_text = {"lark": compiler.compile_lark, "ebnf": compiler.compile_grammar, "regex": compiler.compile_regex}[language]
+    compile_text = {"lark": compiler.compile_lark, "regex": compiler.compile_regex}.get(
+        language, lambda text: compiler.compile_grammar(GrammarRequest.of(language, text))
+    )
     for name, (text, _) in TEXTS[language].items():
         signal.setitimer(signal.ITIMER_PROF, MAX_SECONDS)  # its signal ends the process, native code or not
         began = time.process_time()

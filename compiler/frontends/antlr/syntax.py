@@ -304,6 +304,8 @@ class _Reader:
         if kind == ".":
             return AnyOne(offset)
         if kind == "~":
+            if self._peek()[0] == "~":
+                self._fail("one ~ is enough")
             return Not(self._atom(), offset)
         if kind == "(":
             return self._group(offset)

@@ -245,7 +245,7 @@ class _Reader:
 
     def _count(self, text: str, offset: int) -> int:
         if len(text) > 9 or int(text) > MAX_REPEAT:
-            raise self._source.limit(offset, f"{shortened(text, 20)} times is more than {MAX_REPEAT}, which is the limit")
+            raise self._source.limit(offset, f"{shortened(text, 20)} times is more than {MAX_REPEAT:,}, which is the limit")
         return int(text)
 
     def _item(self, kind: str, text: str, offset: int) -> Expression:
