@@ -87,7 +87,7 @@ def test_lexing_differences_are_warned_of(run: Run, tokenizer: Path, tmp_path: P
     ("name", "text", "said"),
     [
         ("g.gbnf", "root ::= x", "x"),
-        ("g.ebnf", "x = y", "1:1: expected a rule"),
+        ("g.ebnf", "x y", "1:1: expected a rule"),
         ("g.json", "{", "line 1, column 2: the text ends early"),
         ("g.txt", "start: A", "unknown kind of grammar '.txt'"),
         ("g.lark", "begin: /a/", "there is no rule 'start' to start from"),
