@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from psc.bench.measure import in_words, machine, report, table
-from psc.compiler.grammars import bundled_names
+from psc.compiler.grammars import bundled_specs
 
 
 def measure(grammar: str, tokenizer: str) -> dict[str, Any]:
@@ -67,7 +67,7 @@ def main() -> None:
     args = parser.parse_args()
     found = []
     for tokenizer in args.tokenizers:
-        for grammar in args.grammars or bundled_names():
+        for grammar in args.grammars or bundled_specs():
             found.append(measure(grammar, tokenizer))
             print(" ".join(row(found[-1])), file=sys.stderr, flush=True)
     print(in_words(machine()))

@@ -2,7 +2,8 @@
 
 A bundled name wins over a file of the same name, so that `java` means the same in every directory; write `./java` for
 the file. A bundled name may have an option: `java?layout=bounded` has no comments and no long runs of blanks
-(`psc.compiler.frontends.lark.layout`), `java?layout=any` is `java`. The bundled grammars are package data of
+(`psc.compiler.frontends.lark.layout`), `java?layout=any` is `java`. `c?preprocessed` is a part of `c`, and
+`c?preprocessed&layout=bounded` is that with an option. The bundled grammars are package data of
 ``psc.compiler``, which a base install has too, though it cannot compile those in Lark's language.
 """
 
@@ -20,7 +21,9 @@ from psc.compiler.grammars import (
     bundled_keeps_all_actions,
     bundled_lexer,
     bundled_names,
+    bundled_parts,
     bundled_path,
+    bundled_text,
     why_unbounded,
 )
 from psc.errors import GrammarError
@@ -41,17 +44,19 @@ class GrammarFile:
     """A grammar that was found: what it is called, and where its text is."""
 
     name: str
-    """A bundled name with its option, or the path as it was given: what an artifact records."""
+    """A bundled name with its part and option, or the path as it was given: what an artifact records."""
     path: Path
     bundled: bool
     language: str
     settings: str = ""
     """The text of those that the name says."""
+    part: str = ""
+    """Which one of a bundled grammar the name says."""
 
     @property
     def stem(self) -> str:
         """The name without folder and suffix, for naming an artifact after; `java-layout=bounded` of a name with an option."""
-        return self.name.replace("?", "-") if self.bundled else self.path.stem
+        return self.name.replace("?", "-").replace("&", "-") if self.bundled else self.path.stem
 
     def request(
         self,
@@ -90,6 +95,8 @@ class GrammarFile:
         )
 
     def _text(self) -> str:
+        if self.part:
+            return bundled_text(f"{self.path.stem}?{self.part}")
         try:
             return read_regular_text(self.path, _MAX_BYTES)
         except OSError as e:
@@ -102,20 +109,22 @@ def find_grammar(spec: str | Path) -> GrammarFile:
     """Finds a grammar.
 
     Args:
-        spec: a bundled name, alone or with `?layout=bounded`, or the path of a file with the suffix of a front end: `.lark`,
-            `.ebnf`, `.gbnf`, or `.json` for a JSON schema. A ``Path`` is never a name.
+        spec: a bundled name, alone or with `?layout=bounded`, or with a part as in `c?preprocessed&layout=bounded`; or the path
+            of a file with the suffix of a front end: `.lark`, `.ebnf`, `.gbnf`, or `.json` for a JSON schema. A ``Path`` is never
+            a name.
 
     Raises:
         GrammarError: there is no such name or file, or the file is of another kind.
     """
     if isinstance(spec, str) and names_bundled(spec):
-        name, _, option = spec.partition("?")
+        name, part, option = _split(spec)
         path = bundled_path(name)
         language = _language(path)
         settings = front_end(language).named_settings(option).text
         if settings and not bundled_bounds_layout(name):
             raise GrammarError(f"{spec}: the layout of {name} cannot be bounded: {why_unbounded(name)}")
-        return GrammarFile(spec if settings else name, path, bundled=True, language=language, settings=settings)
+        named = _joined(name, part, option if settings else "")
+        return GrammarFile(named, path, bundled=True, language=language, settings=settings, part=part)
     if not isinstance(spec, (str, Path)):
         raise TypeError(f"a grammar is found by its name or path, not by {type(spec).__name__}")
     path = Path(spec)
@@ -131,12 +140,32 @@ def find_grammar(spec: str | Path) -> GrammarFile:
 
 def with_bounded_layout(spec: str) -> str:
     """The name of a bundled grammar with bounded layout, where it can have that and the name has no option; else as it is."""
-    return f"{spec}?layout=bounded" if spec in bundled_names() and bundled_bounds_layout(spec) else spec
+    if not names_bundled(spec):
+        return spec
+    name, part, option = _split(spec)
+    return spec if option or not bundled_bounds_layout(name) else _joined(name, part, "layout=bounded")
+
+
+def without_option(spec: str) -> str:
+    """The name of a bundled grammar without its option, part and all; another spec as it is."""
+    return _joined(*_split(spec)[:2], "") if names_bundled(spec) else spec
 
 
 def names_bundled(spec: str) -> bool:
     """Whether a text is the name of a bundled grammar, alone or with an option."""
     return spec.partition("?")[0] in bundled_names() and not any(c.isspace() for c in spec)
+
+
+def _split(spec: str) -> tuple[str, str, str]:
+    """What a spec of a bundled grammar says: its name, a part, an option; the last two may be empty."""
+    name, _, rest = spec.partition("?")
+    first, _, others = rest.partition("&")
+    return (name, first, others) if first in bundled_parts(name) else (name, "", rest)
+
+
+def _joined(name: str, part: str, option: str) -> str:
+    said = "&".join(filter(None, (part, option)))
+    return f"{name}?{said}" if said else name
 
 
 def is_grammar(spec: str) -> bool:

@@ -19,11 +19,23 @@ _FOLDER = Path(__file__).parent
 
 _MODAL = {"javascript", "jsx", "python", "tsx", "typescript"}
 _KEEP_ALL_ACTIONS = {"c", "tsx", "typescript"}
+_PARTS = {"c": {"preprocessed": "// macros\n"}}
+"""Of bundled grammars whose last rules can be left out: what the rest is called, and the line that these rules begin with."""
 
 
 def bundled_names() -> list[str]:
     """The names, sorted."""
     return sorted(p.stem for p in _files())
+
+
+def bundled_specs() -> list[str]:
+    """The names, and those of parts, such as `c?preprocessed`."""
+    return [spec for name in bundled_names() for spec in (name, *(f"{name}?{part}" for part in bundled_parts(name)))]
+
+
+def bundled_parts(name: str) -> tuple[str, ...]:
+    """What the parts of a bundled grammar are called that can be had alone; most have none."""
+    return tuple(_PARTS.get(name, ()))
 
 
 def is_bundled(name: str) -> bool:
@@ -71,18 +83,21 @@ def why_unbounded(name: str) -> str:
 
 def bounded_lines_of(text: str) -> BoundedLines:
     """What a text in Lark's language is read with for bounded layout: nothing, but of bundled grammars with lines in rules."""
-    return next((lines for name, lines in BOUNDED_LINES.items() if text == bundled_text(name)), BoundedLines(""))
+    of_parts = ((lines, (name, *(f"{name}?{part}" for part in bundled_parts(name)))) for name, lines in BOUNDED_LINES.items())
+    return next((lines for lines, specs in of_parts if text in map(bundled_text, specs)), BoundedLines(""))
 
 
-def bundled_text(name: str) -> str:
-    """The text of a bundled grammar."""
-    return bundled_path(name).read_text(encoding="utf-8")
+def bundled_text(spec: str) -> str:
+    """The text of a bundled grammar, or of a part, such as `c?preprocessed`."""
+    name, _, part = spec.partition("?")
+    text = bundled_path(name).read_text(encoding="utf-8")
+    return text.partition(_PARTS[name][part])[0] if part else text
 
 
 @cache  # half a megabyte, read where a grammar has conflicts
 def bundled_lark_texts() -> frozenset[str]:
     """The texts of the bundled grammars in Lark's language."""
-    return frozenset(path.read_text(encoding="utf-8") for path in _files() if path.suffix == ".lark")
+    return frozenset(bundled_text(spec) for spec in bundled_specs() if bundled_path(spec.partition("?")[0]).suffix == ".lark")
 
 
 def importing_file(origin: str) -> str:

@@ -21,9 +21,9 @@ class GrammarName(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # g
     name = "grammar"
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        from psc.compiler.grammars import bundled_names
+        from psc.compiler.grammars import bundled_specs
 
-        names = [CompletionItem(n, help="bundled") for n in bundled_names() if n.startswith(incomplete)]
+        names = [CompletionItem(n, help="bundled") for n in bundled_specs() if n.startswith(incomplete)]
         return [*names, CompletionItem(incomplete, type="file")]
 
 

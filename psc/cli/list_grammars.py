@@ -7,7 +7,7 @@ import click
 from psc.cli.arguments import json_option
 from psc.cli.report import write_json, write_pairs
 from psc.compiler.frontends.lookup import find_grammar
-from psc.compiler.grammars import bundled_description, bundled_names
+from psc.compiler.grammars import bundled_description, bundled_specs
 from psc.grammars.grammar import Grammar
 
 
@@ -18,7 +18,7 @@ def command(as_json: bool) -> None:
 
     A grammar's text says what it leaves out. Other grammars are named by the path of their file.
     """
-    listed = [(name, bundled_description(name), _counts(name)) for name in bundled_names()]
+    listed = [(name, bundled_description(name), _counts(name)) for name in bundled_specs()]
     if as_json:
         write_json([{"name": name, "description": description, **counts} for name, description, counts in listed])
         return

@@ -132,7 +132,7 @@ def bundled_tables() -> dict[str, bytes]:
     from psc.compiler.pipeline.stored_tables import to_arrays
 
     made = {}
-    names = grammars.bundled_names()
+    names = grammars.bundled_specs()
     for name in dict.fromkeys([*names, *map(with_bounded_layout, names)]):
         request = find_grammar(name).request()
         key = _key(request)

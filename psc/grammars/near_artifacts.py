@@ -19,7 +19,7 @@ import numpy as np
 from psc.artifacts.format import VERSION, Artifact
 from psc.artifacts.references import Reference, short_name
 from psc.compiler.frontends.front_end import UNNAMED
-from psc.compiler.frontends.lookup import names_bundled
+from psc.compiler.frontends.lookup import without_option
 from psc.compiler.revision import COMPILER_REVISION
 from psc.runtime.compiled import serves
 from psc.vocabulary.tokenizer_info import TokenizerInfo
@@ -41,8 +41,10 @@ class Wanted:
     """What the grammar goes by in a store or a registry."""
     whole: str
     """What the grammar with all layout goes by, where the one wanted is a bundled one with bounded layout; else `grammar`."""
+    origin: str
+    """What the grammar is called."""
     tokenizer_name: str
-    """Likewise."""
+    """What the tokenizer goes by there."""
     tokenizer_info: TokenizerInfo
     fingerprint: str
     """What the grammar's artifacts depend on of the vocabulary, see ``GrammarKey.fingerprint_of``."""
@@ -61,7 +63,8 @@ class Wanted:
         return cls(
             key=key.for_tokenizer(tokenizer_info),
             grammar=short_name(origin),
-            whole=short_name(origin.partition("?")[0] if names_bundled(origin) else origin),
+            whole=short_name(without_option(origin)),
+            origin=origin,
             tokenizer_name=short_name(tokenizer_info.name),
             tokenizer_info=tokenizer_info,
             fingerprint=key.fingerprint_of(tokenizer_info),
@@ -107,8 +110,8 @@ def difference(wanted: Wanted, reference: Reference, artifact: Artifact | None =
     if not is_of_this_grammar(wanted, reference):
         if reference.grammar == wanted.whole != wanted.grammar:
             return (
-                f"{there}, which is of the whole language; compile '{wanted.whole}?layout=bounded', or have servers read "
-                f"{wanted.whole} so with PSC_BOUNDED_LAYOUT=0"
+                f"{there}, which is of the whole language; compile '{wanted.origin}', or have servers read "
+                f"{without_option(wanted.origin)} so with PSC_BOUNDED_LAYOUT=0"
             )
         return f"{there} is of another grammar text, start rule, lexer or option"
     if (reference.compiler_revision, reference.format_version) != (COMPILER_REVISION, VERSION):

@@ -12,7 +12,7 @@ from click.shell_completion import BashComplete
 
 import psc
 from psc.cli import main
-from psc.compiler.grammars import bundled_names
+from psc.compiler.grammars import bundled_specs
 
 from .conftest import Run
 
@@ -118,7 +118,7 @@ def test_tokenizers_are_listed(run: Run) -> None:
 
 def test_grammars_are_listed(run: Run) -> None:
     listed = {g["name"]: g for g in json.loads(run("grammars", "--json").stdout)}
-    assert list(listed) == bundled_names()
+    assert list(listed) == bundled_specs()
     assert listed["json"] == {
         "name": "json",
         "description": "JSON (RFC 8259), strictly, with any white space between its tokens",

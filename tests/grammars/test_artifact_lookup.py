@@ -23,7 +23,7 @@ from psc.artifacts.store import Store
 from psc.compiler.frontends.lark.imports import find_imports
 from psc.compiler.frontends.lookup import find_grammar
 from psc.compiler.frontends.request import GrammarRequest
-from psc.compiler.grammars import bundled_names
+from psc.compiler.grammars import bundled_specs
 from psc.compiler.pipeline.build import describe
 from psc.errors import RegistryError, RegistryNotFoundError, StoreError
 from psc.grammars.build_grammar import artifact_bytes
@@ -51,7 +51,7 @@ SOURCES = {
     "lark": lark(LARK),
     "basic": lark(LARK, lexer="basic"),
     "all actions": lark('begin: x x\nx: "a" | x "b" x | \n', start="begin", keep_all_actions=True),
-    **{name: find_grammar(name).request() for name in bundled_names()},
+    **{name: find_grammar(name).request() for name in bundled_specs()},
 }
 
 

@@ -26,7 +26,7 @@ from psc.compiler.frontends.lark import loader
 from psc.compiler.frontends.lookup import find_grammar, with_bounded_layout
 from psc.compiler.frontends.request import GrammarRequest
 from psc.compiler.frontends.tables import CfgTables, GrammarTables
-from psc.compiler.grammars import bundled_names
+from psc.compiler.grammars import bundled_specs
 from psc.compiler.pipeline.build import build
 from psc.compiler.pipeline.stored_tables import from_arrays, to_arrays
 from psc.errors import GrammarError
@@ -79,7 +79,7 @@ def test_bundled_tables_are_what_the_compiler_makes() -> None:
         )
 
 
-@pytest.mark.parametrize("name", dict.fromkeys([*bundled_names(), *map(with_bounded_layout, bundled_names())]))
+@pytest.mark.parametrize("name", dict.fromkeys([*bundled_specs(), *map(with_bounded_layout, bundled_specs())]))
 def test_bundled_grammars_need_no_loader(name: str, parsed: list[str]) -> None:
     request = find_grammar(name).request()
     grammar = psc.Grammar.parse(request)

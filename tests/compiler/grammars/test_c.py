@@ -155,12 +155,12 @@ def accepts(text: str) -> bool:
 
 @pytest.mark.parametrize("text", ACCEPTED + OF_HEADERS)
 def test_accepts(text: str) -> None:
-    assert accepts(text)
+    assert accepts(text) and takes("c?preprocessed", text)
 
 
 @pytest.mark.parametrize("text", REFUSED + NOT_OF_HEADERS)
 def test_refuses(text: str) -> None:
-    assert not accepts(text)
+    assert not accepts(text) and not takes("c?preprocessed", text)
 
 
 def test_gcc_judges_alike() -> None:
