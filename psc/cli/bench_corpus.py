@@ -89,7 +89,7 @@ def command(
     found = find_grammar(grammar)
     path = found.path
     if path.suffix == ".lark":
-        lexer = lexer or (bundled_lexer(found.name) if found.bundled else "contextual")
+        lexer = lexer or (bundled_lexer(path.stem) if found.bundled else "contextual")
     language = language_of(path.stem)
     files = sampled(source_files(paths, suffix or language.suffix), sample, seed)
     if not files:

@@ -109,3 +109,10 @@ def test_a_grammar_that_is_refused_is_said_so(tmp_path: Path) -> None:
 def test_no_files_is_wrong_usage(tmp_path: Path) -> None:
     result = CliRunner().invoke(main, ["bench", "corpus", "json", str(tmp_path)])
     assert result.exit_code == 2 and "no files that end in .json" in result.stderr
+
+
+def test_a_name_with_an_option_has_its_grammars_lexer(tmp_path: Path) -> None:
+    """Python's lexer knows what a line end within brackets is."""
+    (tmp_path / "a.py").write_text("def f():\n    return {\n        1: 2,\n    }\n")
+    result = bench("python?layout=bounded", tmp_path, "--jobs", 1, "--json")
+    assert json.loads(result.stdout)["files"] == {"accepted": 1, "of_these_refused": 0, "refused": 0, "of_these_accepted": 0}
