@@ -18,6 +18,7 @@ from psc.errors import GrammarError
 _FOLDER = Path(__file__).parent
 
 _MODAL = {"javascript", "jsx", "python", "tsx", "typescript"}
+_CONTEXTUAL = {"yaml"}
 _KEEP_ALL_ACTIONS = {"c", "tsx", "typescript"}
 _PARTS = {"c": {"preprocessed": "// macros\n"}}
 """Of bundled grammars whose last rules can be left out: what the rest is called, and the line that these rules begin with."""
@@ -58,6 +59,8 @@ def bundled_lexer(name: str, *, flush: bool = False) -> LarkLexer:
         name: of the grammar.
         flush: whether a text is to begin with its first word.
     """
+    if name in _CONTEXTUAL:
+        return "contextual"
     if name in _MODAL:
         return "flush-modal" if flush else "modal"
     return "flush" if flush else "basic"
@@ -78,6 +81,8 @@ def why_unbounded(name: str) -> str:
 
     It has, where it ignores blanks and comments alone, or `bounded_lines` defines its other layout again.
     """
+    if name in _CONTEXTUAL:
+        return "its layout says what belongs to what, and is in its rules"
     return "" if bundled_path(name).suffix == ".lark" else "a grammar in EBNF has its layout in its rules"
 
 

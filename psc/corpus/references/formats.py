@@ -71,6 +71,24 @@ def comma_separated() -> Library:
     return Library(f"csv of Python {platform.python_version()}", judge)
 
 
+def yaml() -> Library:
+    """PyYAML's parser, YAML 1.1: neither anchors nor keys that are there twice are looked at."""
+    parser = module_of("yaml", "pyyaml")
+
+    def judge(text: str) -> Refusal | None:
+        try:
+            for _ in parser.parse(text, Loader=parser.SafeLoader):
+                pass
+        except parser.MarkedYAMLError as e:
+            mark = e.problem_mark
+            return Refusal(str(e.problem), mark.line + 1 if mark else 0, mark.column + 1 if mark else 0)
+        except (parser.YAMLError, RecursionError) as e:
+            return Refusal(str(e))
+        return None
+
+    return Library(f"PyYAML {parser.__version__}", judge)
+
+
 def markdown() -> Library:
     """Fenced blocks as markdown-it-py finds them: each is closed, and holds JSON where it says so."""
     parser = module_of("markdown_it", "markdown-it-py").MarkdownIt("commonmark")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from psc.compiler.cfg.grammar import LarkLexer
 from psc.corpus.references.conversation import Conversation, googlesql, javac, node, python, typescript
-from psc.corpus.references.formats import comma_separated, graphql, markdown, toml, xml
+from psc.corpus.references.formats import comma_separated, graphql, markdown, toml, xml, yaml
 from psc.corpus.references.gcc import Gcc
 from psc.corpus.references.gofmt import Gofmt
 from psc.corpus.references.lark import lark_parser
@@ -43,6 +43,7 @@ _OPEN: dict[str, Callable[[], Reference]] = {
     "expat": xml,
     "csv": comma_separated,
     "graphql-core": graphql,
+    "pyyaml": yaml,
     "markdown-it": markdown,
 }
 REFERENCES = (*_OPEN, "lark")
@@ -74,6 +75,7 @@ _LANGUAGES = {
     "tsx": Language(".tsx", ("typescript-tsx",), "//"),
     "json": Language(".json", ("json",)),
     "toml": Language(".toml", ("tomllib",), "#"),
+    "yaml": Language(".yaml", ("pyyaml",), "#"),
     "xml": Language(".xml", ("expat",), "<!--"),
     "csv": Language(".csv", ("csv",)),
     "markdown": Language(".md", ("markdown-it",)),
