@@ -46,34 +46,6 @@ query Find($id: ID! = "\\u00e9", $all: Boolean @x) @live {
 }
 fragment f on Node { query fragment }
 """,
-    "yaml": """# a service
---- # and its parts
-apiVersion: v1
-kind: "Service"   # quoted
-metadata: {name: web, labels: {app: 'it''s'}, ports: [80, "443", # both
-  a b]}
-spec:
-  on: &ports
-  - port: 80
-    name: http:x
-  -   - nested
-      - plain
-        over lines
-  run: |-
-
-    # no comment
-      echo "a: b"
-
-    exit
-  <<: *ports
-  empty:
-# between
-  text: >
-        folded
-  url: !!str http://a/b#c
----
-- 1
-""",
     "java": """
 package a.b;
 import java.util.*;
