@@ -7,7 +7,9 @@ import random
 
 import pytest
 from bundled_texts import takes
+from masks_along_texts import check_mask
 
+import psc
 from psc.compiler.grammars import bundled_path, bundled_text
 from psc.compiler.grammars.writers import yaml_layout
 from psc.corpus.references.registry import open_reference
@@ -226,3 +228,49 @@ def test_blocks_at_random_columns() -> None:
 
 def test_the_file_is_what_its_writer_writes() -> None:
     assert bundled_text("yaml") == yaml_layout.grammar()
+
+
+MANIFEST = """# a manifest
+kind: Deployment
+metadata: {name: web, labels: [a, 'b']}
+spec:
+  containers:
+  - name: "web"
+    args:
+      - --port=80
+      - |
+        echo 1
+          two
+
+        three
+    env: &e
+    - {name: A, value: '1'}
+  replicas: !!int 2
+---
+other: *e
+"""
+PIECES = ["\n", "\n  ", "\n    ", "\n      - ", "\n\n", "\n---\n", "---", "  ", ": ", ":\n", "- ", "- -", " |\n", "|", ">-", "#"]
+PIECES += [" #", "'", '"', "{", "}", "[", "]", ", ", ",", "a", "a: b\n", "\n# c\n", "&e", "*e", "!!str", "\t", "\u00e9", "\n      "]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_masks_are_what_is_taken(seed: int) -> None:
+    """Over tokens of several lines and columns, along a manifest and at random places of it."""
+    tokens = [bytes([b]) for b in range(256)] + [piece.encode() for piece in PIECES]
+    info = psc.TokenizerInfo([*tokens, b"</s>"], stop_token_ids=[len(tokens)])
+    compiled = psc.GrammarCompiler(info, store=False).compile_file("yaml")
+    rng, data, at = random.Random(seed), MANIFEST.encode(), 0
+    matcher = psc.GrammarMatcher(compiled)
+    while at < len(data):
+        if rng.random() < 0.3:
+            check_mask(matcher, info, data[:at])
+        fitting = [i for i, token in enumerate(tokens) if data.startswith(token, at)]
+        token = rng.choice(fitting)
+        assert matcher.accept_token(token), data[:at]
+        at += len(tokens[token])
+    check_mask(matcher, info)
+    for _ in range(40):  # off the text: whatever the masks allow
+        allowed = [token for token in matcher.allowed_tokens().tolist() if token < len(tokens)]
+        assert matcher.accept_token(rng.choice(allowed))
+        if rng.random() < 0.3:
+            check_mask(matcher, info)
