@@ -1,4 +1,4 @@
-"""Artifact format v3: named integer arrays and a JSON description, compressed, checksummed, the same bytes for the same input.
+"""Artifact format v4: named integer arrays and a JSON description, compressed, checksummed, the same bytes for the same input.
 
 ::
 
@@ -9,7 +9,8 @@
     32 bytes  sha256 of everything above
     rest      one zstd frame: the sections' bytes, one after the other
 
-A section is an array of integers, stored in the narrowest type that holds it, by differences when that is narrower still.
+A section is an array of integers, stored in the narrowest type that holds it, by differences when that is narrower still. The two
+tables of where arcs lead are three sections (`psc.artifacts.targets`).
 Nothing is pickled. Reading checks, in this order: magic, version, header length, header checksum, header structure, the sizes that
 the header declares (against limits, the size of the frame and each other), the frame's checksum, its declared size against the
 header's, the payload's size, and the lengths of tables against the numbers of the grammar. Only then are numbers widened to int32.
@@ -35,6 +36,7 @@ import zstandard
 
 from psc.artifacts.folder import replace_whole
 from psc.artifacts.scalars import SCALARS_SECTION, check_lengths
+from psc.artifacts.targets import SECTIONS, TARGET, with_targets, without_targets
 from psc.errors import ArtifactError
 from psc.support.limits import limit
 from psc.support.readable import shortened
@@ -42,7 +44,7 @@ from psc.support.regular_file import read_regular
 from psc.support.serialization import bounded_json
 
 MAGIC = b"\x8apsc\r\n\x1a\n"
-VERSION = 3
+VERSION = 4
 _MAX_HEADER = limit("artifact_header_bytes")
 _MAX_PAYLOAD = limit("artifact_payload_bytes")
 _MAX_RATIO = 1_000
@@ -73,13 +75,13 @@ class Artifact:
 def encode(arrays: Mapping[str, IntArray], metadata: Mapping[str, Any]) -> bytes:
     """The file's bytes. Arrays must hold integers from -2**31 to 2**31 - 1; uint8 arrays come back as uint8, others as int32."""
     sections, parts = [], []
-    for name in sorted(arrays):
-        array = np.ascontiguousarray(arrays[name])
+    for name, array in sorted(with_targets(arrays).items()):
+        array = np.ascontiguousarray(array)
         if array.dtype == np.uint8:
             sections.append({"name": name, "n": len(array), "type": "u1", "as": "bytes"})
             parts.append(array.tobytes())
             continue
-        stored, how = _narrow(array)
+        stored, how = _narrow(array, by_steps=name in SECTIONS)
         sections.append({"name": name, "n": len(array), "type": f"u{stored.dtype.itemsize}", "as": how})
         parts.append(stored.tobytes())
     payload = b"".join(parts)
@@ -98,8 +100,11 @@ def encode(arrays: Mapping[str, IntArray], metadata: Mapping[str, Any]) -> bytes
     return head + hashlib.sha256(head).digest() + frame
 
 
-def _narrow(array: npt.NDArray[np.integer[Any]]) -> tuple[npt.NDArray[np.unsignedinteger[Any]], str]:
-    """The narrowest encoding: values shifted by one (so that -1 fits), or differences as zigzag numbers."""
+def _narrow(array: npt.NDArray[np.integer[Any]], *, by_steps: bool) -> tuple[npt.NDArray[np.unsignedinteger[Any]], str]:
+    """The narrowest encoding: values shifted by one (so that -1 fits), or differences as zigzag numbers.
+
+    Where both are as narrow, ``by_steps`` decides.
+    """
     codes = {"plus1": _shifted, "steps": _zigzag_steps}
     least = dict.fromkeys(codes, 0)
     top = dict.fromkeys(codes, 0)
@@ -111,7 +116,7 @@ def _narrow(array: npt.NDArray[np.integer[Any]]) -> tuple[npt.NDArray[np.unsigne
     def width(how: str) -> int:
         return next((w for w in (1, 2, 4) if least[how] >= 0 and top[how] < 1 << (8 * w)), 99)
 
-    how = min(codes, key=width)
+    how = min(reversed(codes) if by_steps else codes, key=width)
     if width(how) == 99:
         raise ValueError("array elements do not fit into 32 bits")
     stored = np.empty(len(array), _WIDTHS[f"u{width(how)}"])
@@ -202,6 +207,8 @@ class _Section:
 
     @property
     def table_bytes(self) -> int:
+        if self.name == TARGET:
+            return 8 * self.n  # two tables are made of it
         return self.stored_bytes if self.how == "bytes" else 4 * self.n
 
 
@@ -250,7 +257,10 @@ def _split(payload: bytes, sections: list[_Section], origin: str) -> dict[str, I
             check_lengths({s.name: s.n for s in sections}, _widened(payload, begins[numbers.name], numbers, origin))
         except ValueError as e:
             raise ArtifactError(f"{origin}: the tables are malformed: {e}") from e
-    return {section.name: _widened(payload, begins[section.name], section, origin) for section in sections}
+    try:
+        return without_targets({section.name: _widened(payload, begins[section.name], section, origin) for section in sections})
+    except ValueError as e:
+        raise ArtifactError(f"{origin}: the tables are malformed: {e}") from e
 
 
 def _widened(payload: bytes, begin: int, section: _Section, origin: str) -> IntArray:

@@ -4,7 +4,7 @@ A registry, and the local store, is a folder, after the image layout of the Open
 
     blobs/sha256/<digest>              artifacts, named by their content
     keys/<input key>.json              a reference: what was compiled from exactly these inputs
-    names/<grammar>/<tokenizer>.json   a reference: what goes by these names now
+    names/<grammar>/<tokenizer>.json   a reference: what has these names now
     index.json                         all references, for readers of servers that cannot list a folder
 
 Blobs and keys never change their meaning; a name may be pointed to another artifact. Everything is written whole or not at all, and
@@ -138,7 +138,7 @@ class Reference:
         Args:
             artifact: decoded, so verified.
             grammar: its name; by default the recorded one without folder and suffix.
-            tokenizer: its name; by default the recorded one, likewise.
+            tokenizer: its name; by default the recorded one.
 
         Raises:
             RegistryError: a name cannot be part of a path.

@@ -130,8 +130,8 @@ class Store:
 
         Args:
             data: the artifact's bytes.
-            grammar: the name that it goes by, by default after the recorded one.
-            tokenizer: likewise.
+            grammar: its name, by default after the recorded one.
+            tokenizer: in the same way.
 
         Raises:
             ArtifactError: the bytes are no artifact.

@@ -65,7 +65,7 @@ def collect_tables(root: Path, *, max_age_s: float | None, max_bytes: int | None
     Args:
         root: the store's folder.
         max_age_s: None is any.
-        max_bytes: likewise.
+        max_bytes: None is any.
         remove: removes a file, and returns its size.
 
     Returns:

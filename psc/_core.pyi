@@ -201,6 +201,11 @@ class OpenTerminals:
     def has_symbols(self, n_tokens: int) -> bool:
         """Whether they speak of one of the tokens."""
 
+    def are_spelled(self, bytes: bytes) -> bool:
+        """
+        Whether it is seen at once that each of them matches a text of these bytes. False says nothing.
+        """
+
     def bytes_before(self, lr: LrTables, first: int, count: int) -> bytes:
         """
         The bytes that can stand before one of these symbols, by number, in the texts of a grammar, or more than these; ascending.
@@ -1277,9 +1282,9 @@ def in_order_of_tags(text: str) -> str | None:
     The text of a structural tag with its tags in one order, see native/schema/order_of_tags.hpp; None where that cannot be told.
     """
 
-def schema_grammar(schema: str, strict: bool, assert_format: bool, lenient: bool, any_order: bool, any_whitespace: bool, max_whitespace: int | None, max_digits: int | None, plain_integers: bool, indent: int | None, item_separator: str, key_separator: str, resolver: Callable[[str], str | None] | None, excludes: Sequence[str] = [], parameters: ParameterStyle | None = None, unique_items: bool = False) -> SchemaGrammar:
+def schema_grammar(schema: str, strict: bool, assert_format: bool, lenient: bool, any_order: bool, any_whitespace: bool, max_whitespace: int | None, max_digits: int | None, plain_integers: bool, indent: int | None, item_separator: str, key_separator: str, resolver: Callable[[str], str | None] | None, excludes: Sequence[str] = [], parameters: ParameterStyle | None = None, unique_items: bool = False, few_sets: bool = False) -> SchemaGrammar:
     """
-    The rules of a schema's text; see native/schema/json_schema.hpp. None is no limit of white space or digits, and no indentation. unique_items: say which items must differ where rules cannot (RulePrograms.has_unique).
+    The rules of a schema's text; see native/schema/json_schema.hpp. None is no limit of white space or digits, and no indentation. unique_items: say which items must differ where rules cannot (RulePrograms.has_unique). few_sets: leave members in any order to the machine, where they are more than a few.
     """
 
 def part_without_value(schema: str, strict: bool, assert_format: bool, only_objects: bool, unique_items: bool, resolver: Callable[[str], str | None] | None) -> NoValue | None:

@@ -82,7 +82,7 @@ def allocate_token_bitmask(
 
     Raises:
         BitmaskError: a size is negative, or memory of a NumPy array should be pinned.
-        ModuleNotFoundError: torch is asked for and not installed.
+        ModuleNotFoundError: torch is requested and not installed.
     """
     shape = get_bitmask_shape(batch_size, vocab_size)
     if library not in (None, "torch", "numpy"):
@@ -119,7 +119,7 @@ def apply_token_bitmask_inplace(
     Args:
         logits: (batch, width) or (width,); float16, bfloat16, float32 or float64; a NumPy array or a torch tensor, any strides.
         bitmask: (batch, words) or (words,), int32, on the same device.
-        vocab_size: mask the first so many logits only, and leave the others as they are. By default all logits are masked, and
+        vocab_size: mask only the first logits, this many, and leave the others as they are. By default all logits are masked, and
             those beyond the bitmask are not allowed: they are padding of the model's output layer, and no token.
         indices: the rows to mask, out of both arrays; by default all, and then both have equally many.
         backend: for XGrammar's callers. "auto" is right; "cpu" insists on the CPU, "cuda" and "triton" on a GPU, "torch_native" and

@@ -60,8 +60,8 @@ class LoadedGrammar:
 
         Args:
             machine: the tables.
-            metadata: as the compiler wrote it, or, where the vocabulary is at hand, what gives it when it is first asked for.
-            tokenizer_info: the vocabulary, or a function of (metadata, place) that finds it when it is first asked for.
+            metadata: as the compiler wrote it, or, where the vocabulary is known, what gives it when it is first needed.
+            tokenizer_info: the vocabulary, or a function of (metadata, place) that finds it when it is first needed.
             place: the file, for messages.
 
         Raises:
@@ -218,7 +218,7 @@ class LoadedGrammar:
         """Whether it is built just in time, as matchers visit it: true where no artifact was found, or none was looked for.
 
         False says that everything is there: from ``load``, ``compile_ahead_of_time``, a store or a registry. An artifact whose
-        building ahead of time met a limit is not closed, and is built just in time too. All give the same masks.
+        building ahead of time exceeded a limit is not closed, and is built just in time too. All give the same masks.
         """
         return bool(self._machine.is_lazy)
 

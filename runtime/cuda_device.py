@@ -27,7 +27,7 @@ _FALLBACK = "psc.runtime.numpy_masks does the same on the CPU"
 
 @dataclass(frozen=True, slots=True)
 class DeviceArray:
-    """What is known of an array on a GPU, whoever's it is."""
+    """An array on a GPU, of any library."""
 
     pointer: int
     shape: tuple[int, ...]
@@ -156,7 +156,7 @@ class CudaDevice:
             event.record(stream)
 
     def wait_for(self, event: Any, stream: Any) -> None:
-        """The stream goes on when the event has happened."""
+        """The stream continues when the event has happened."""
         with self._here():
             stream.wait_event(event)
 

@@ -1,6 +1,6 @@
 """Mask rows in a GPU's memory, and logits under them, through CuPy: what `numpy_masks` does on a CPU, by the same names.
 
-The idea: rows stay on the device, and a step sends four bytes for each sequence: the number of its row. A row that is met first is
+The idea: rows stay on the device, and a step sends four bytes for each sequence: the number of its row. A new row is
 sent once, as the tokens that it allows or refuses where those are few, and made on the device. Everything happens in the order of
 the caller's stream. Nothing waits for the device, with one exception: a step waits for the copy of `n_buffers` steps ago, whose
 pinned buffer it uses again.
@@ -121,7 +121,7 @@ class MaskTable(mask_table.MaskTable[Step]):
 
         Args:
             tokenizer_info: the vocabulary; for a table that follows, an update of its leader does.
-            max_bytes: size of the table, which is allocated now and never has more than a million rows. Rows that were not met
+            max_bytes: size of the table, which is allocated now and never has more than a million rows. Rows that were not used
                 lately make room when it is full.
             max_batch: sequences in a step at most; each may need a row of its own.
             n_buffers: steps that can be on their way at once.
@@ -241,7 +241,7 @@ def apply_rows(
             device cannot be looked at, and one that is in no table allows nothing.
         rows: which rows of the logits the ids are for, on the CPU or, as int32, on the device, where those out of range are left
             out.
-        vocab_size: mask the first so many logits only. By default all; those that no mask row covers are padding, and not allowed.
+        vocab_size: mask only this many logits. By default all; those that no mask row covers are padding, and not allowed.
         stream: in whose order; by default the current one of the logits' library.
 
     Raises:
@@ -311,7 +311,7 @@ def masked_sample(
     """A token drawn from the softmax of logits / temperature over what the mask row allows. int32 of shape (batch,), on the GPU.
 
     The same seed, step and row of the batch draw the same token, on a CPU and on a GPU; each step of a generation needs another
-    ``step``, and so must not be replayed from a graph. All else is as in ``masked_argmax``.
+    ``step``, and so must not be replayed from a graph. The rest is as in ``masked_argmax``.
 
     Raises:
         BitmaskError: as ``apply_rows``; or the temperature is not positive, or ``seed`` or ``step`` does not fit 64 bits.

@@ -66,7 +66,7 @@ class MaskTable(mask_table.MaskTable[Step]):
         self._slots = RowSlots(tokenizer_info, max_bytes, max_batch, n_buffers)
         self._device = device
         self.rows: Any = jax.device_put(jax.numpy.zeros((self._slots.n_slots, self._slots.n_words), np.int32), device)
-        """int32 of shape (n_slots, n_words); another array after a step that met new rows."""
+        """int32 of shape (n_slots, n_words); another array after a step with new rows."""
 
     def _begin(self, n: int, stream: object, into: object) -> tuple[NDArray[np.int32], None]:
         if into is not None:
@@ -174,7 +174,7 @@ def _jax() -> Any:
 
 @cache
 def _programs() -> dict[str, Any]:
-    """What is computed, compiled for each shape when first met."""
+    """What is computed, compiled for each shape when first used."""
     jax = _jax()
     jnp = jax.numpy
 

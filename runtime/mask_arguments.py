@@ -54,7 +54,7 @@ FLOATS = {
 
 
 def float_format(dtype: Any, *, at_most: int = 8) -> FloatFormat:
-    """The format of a dtype of any library, by its name. Raises BitmaskError for one that is no float of at most so many bytes."""
+    """The format of a dtype of any library, by its name. Raises BitmaskError for one that is no float or has more bytes."""
     name = str(dtype).removeprefix("torch.")
     found = FLOATS.get(name)
     if found is None or found.size > at_most:
@@ -69,7 +69,7 @@ def check_dimensions(n: int, what: str) -> None:
 
 
 def masked_width(logits_width: int, n_words: int, vocab_size: int | None) -> int:
-    """How many columns are masked: all of them, or the first ``vocab_size``. Raises BitmaskError when there are not so many."""
+    """How many columns are masked: all of them, or the first ``vocab_size``. Raises BitmaskError when there are fewer."""
     if logits_width > MAX_WIDTH:
         raise BitmaskError(f"logits of {logits_width} columns; at most {MAX_WIDTH} are supported")
     if vocab_size is None:

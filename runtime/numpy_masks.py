@@ -5,7 +5,7 @@ The idea: a table holds the mask rows of all grammars of a vocabulary that are i
 number of its row. Masking, choosing and drawing then take numbers, not masks. Logits are NumPy arrays (of float16, float32,
 float64, and ml_dtypes' bfloat16) or torch tensors on the CPU, which are not copied.
 
-Cost: `MaskTable.step` some 0.15 us a sequence, and a few microseconds for a row that is met first; `apply_rows` as
+Cost: `MaskTable.step` some 0.15 us a sequence, and a few microseconds for a new row; `apply_rows` as
 `psc.apply_token_bitmask_inplace`.
 """
 
@@ -57,7 +57,7 @@ class MaskTable(mask_table.MaskTable[Step]):
 
         Args:
             tokenizer_info: the vocabulary; for a table that follows, an update of its leader does.
-            max_bytes: size of the table, which never has more than a million rows. Rows that were not met lately make room when it
+            max_bytes: size of the table, which never has more than a million rows. Rows that were not used lately make room when it
                 is full.
             max_batch: sequences in a step at most; each may need a row of its own.
             n_buffers: how many steps a step's ids stay.
@@ -115,7 +115,7 @@ def apply_rows(
         table_rows: ``MaskTable.rows``: int32 of shape (n_slots, n_words).
         ids: the mask row for each row of logits; -1 leaves it alone.
         rows: which rows of the logits the ids are for; by default all, in order.
-        vocab_size: mask the first so many logits only. By default all; those that no mask row covers are padding, and not allowed.
+        vocab_size: mask only this many logits. By default all; those that no mask row covers are padding, and not allowed.
         stream: for the interface's sake.
 
     Raises:
@@ -188,7 +188,7 @@ def masked_sample(
     """A token drawn from the softmax of logits / temperature over what the mask row allows. int32 of shape (batch,).
 
     The same seed, step and row of the batch draw the same token, on a CPU and on a GPU; each step of a generation needs another
-    ``step``. All else is as in ``masked_argmax``.
+    ``step``. The rest is as in ``masked_argmax``.
 
     Raises:
         BitmaskError: as ``apply_rows``; or the temperature is not positive, or ``seed`` or ``step`` does not fit 64 bits.

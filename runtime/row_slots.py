@@ -1,6 +1,6 @@
 """The CPU's half of a table of mask rows: which row is in which slot, and what must be written there. The same for every library.
 
-The idea: native code gives each row that is met a slot (psc._core.MaskSlots) and says what has to be written, in the form in which
+The idea: native code gives each new row a slot (psc._core.MaskSlots) and says what has to be written, in the form in which
 the row is stored. A table on a device, or in another process, follows by doing the same writes in the same order: a step's
 `MaskUpdate` is all that it needs, four bytes for each sequence and now and then a new row.
 
@@ -88,7 +88,7 @@ def places_along(matchers: Sequence[GrammarMatcher | None], drafts: Sequence[Seq
 
 
 class RowSlots:
-    """Gives slots to rows where a table leads, and checks what it is told where it follows."""
+    """Gives slots to rows where a table leads, and checks what it receives where it follows."""
 
     def __init__(self, vocabulary: VocabularyName, max_bytes: int, max_batch: int, n_buffers: int) -> None:
         """Raises BitmaskError when ``max_bytes`` does not hold ``max_batch`` rows."""

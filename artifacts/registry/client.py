@@ -353,8 +353,8 @@ class Registry:
         for attempt in range(_SIGNING_ATTEMPTS):
             file = self._transport.read(SIGNED_INDEX_PATH, 2 * MAX_INDEX_BYTES)
             before = SignedIndex() if file is None else trusted.open(file.data, origin=origin)
-            there = {r.digest for r in self._listed()}  # artifacts that a garbage collection removed are not signed again
-            after = before.without({r.digest for r in before.references()} - there).with_references(pushed)
+            collected = {r.digest for r in self._collected(before)}
+            after = before.without(collected).with_references(pushed)
             if file is not None and after == before:
                 return
             try:
@@ -364,6 +364,18 @@ class Registry:
             except ChangedError:
                 time.sleep(0.01 * 2 ** min(attempt, 6))
         raise RegistryError(f"{origin}: others kept changing the signed index; push again")
+
+    def _collected(self, index: SignedIndex) -> list[Reference]:
+        """The signed references that a garbage collection has removed. They are not signed again.
+
+        A reference that the index does not list may still be there: while several push, the index can be older for an instant.
+        """
+        listed = {r.digest for r in self._listed()}
+        return [r for r in index.references() if r.digest not in listed and not self._refers_to(r)]
+
+    def _refers_to(self, reference: Reference) -> bool:
+        found = (self._reference(path) for path in (reference.key_path, reference.name_path))
+        return any(r is not None and r.digest == reference.digest for r in found)
 
 
 def canonical_address(url: str) -> str:

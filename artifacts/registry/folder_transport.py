@@ -1,4 +1,4 @@
-"""A registry in a folder of this machine, or of a network file system: nothing is downloaded, everything is checked all the same.
+"""A registry in a folder of this machine, or of a network file system: nothing is downloaded, everything is checked anyway.
 
 Conditional writes compare and then write, under a lock where the file system has any. A caller that needs certainty reads the file
 back.

@@ -178,7 +178,7 @@ class HttpTransport:
             said = answer.response.headers.get("Content-Range", "")
             if not re.fullmatch(rf"bytes {offset}-{reference.size - 1}/({reference.size}|\*)", said):
                 raise RegistryError(
-                    f"{answer.origin}: asked for bytes {offset}-{reference.size - 1} of {reference.size}, got {_clean(said)!r}"
+                    f"{answer.origin}: psc requested bytes {offset}-{reference.size - 1} of {reference.size}, got {_clean(said)!r}"
                 )
         elif answer.status == 416:
             raise RegistryError(f"{answer.origin}: has at most {offset:,} bytes, but the reference says {reference.size:,}")
@@ -349,7 +349,7 @@ class HttpTransport:
             if kind.lower().startswith("text/html") and answer.response.headers.get("Content-Length") != "0":
                 raise RegistryError(f"{answer.origin}: sent an HTML page instead of the file: is the address that of a registry?")
             if answer.response.headers.get("Content-Encoding", "identity").lower() not in ("", "identity"):
-                raise RegistryError(f"{answer.origin}: sent the file compressed, which was not asked for")
+                raise RegistryError(f"{answer.origin}: sent the file compressed, which psc did not request")
             return
         said = self._said(answer)
         if answer.status == 401:

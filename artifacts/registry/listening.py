@@ -56,7 +56,7 @@ def application(served: Served, log: Log | None = None, connections: Connections
     Args:
         served: the folder.
         log: called with each request once it is answered.
-        connections: told which of them are at work.
+        connections: called with those that are at work.
     """
     pushes = Pushes(served)
 

@@ -25,7 +25,7 @@ class Metrics:
 
         Args:
             n_references: in the registry now.
-            n_blobs: likewise.
+            n_blobs: in the registry now.
             blob_bytes: which all blobs take together.
         """
         lines: list[str] = []

@@ -2,7 +2,7 @@
 
 Exactly the files of the layout are served: a path is matched against the patterns of names and digests before any file is
 touched, and the file found must lie inside the folder, symbolic links followed. Blobs are sent by the kernel (`sendfile`) where
-there is no TLS, carry their digest as entity tag and may be cached for ever; everything else must be requested again.
+there is no TLS, carry their digest as entity tag and may be cached without end; everything else must be requested again.
 
 `pushing` has the other half, `listening` the sockets.
 """

@@ -1,6 +1,6 @@
 """The transport of a registry: reading and writing the files of its layout, in any kind of storage.
 
-A transport knows nothing of what the files mean and trusts nothing that it reads: lengths are bounded here, contents are checked by
+A transport does not know what the files mean and trusts nothing that it reads: lengths are bounded here, contents are checked by
 `psc.artifacts.registry.client`.
 """
 

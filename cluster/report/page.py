@@ -49,9 +49,9 @@ def html_page(report: RunReport) -> str:
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escaped(_title(summary))}</title>\n<style>\n{style}</style>\n</head>\n<body>\n"
+        f"<title>{escaped(_title(summary))}</title>\n<style>\n{style}</style>\n</head>\n<body>\n<main>\n"
         + "\n".join(section for section in sections if section)
-        + f"\n<footer>{escaped(origin)}</footer>\n"
+        + f"\n</main>\n<footer>{escaped(origin)}</footer>\n"
         f"<script>{script}</script>\n</body>\n</html>\n"
     )
 
@@ -62,7 +62,7 @@ def _title(summary: RunSummary) -> str:
 
 def _summary(report: RunReport, summary: RunSummary) -> str:
     stopped = (
-        '<p class="quiet">The run was interrupted; run again, it goes on where it stopped.</p>\n' if report.interrupted else ""
+        '<p class="quiet">The run was interrupted. Run it again to continue where it stopped.</p>\n' if report.interrupted else ""
     )
     statuses = ", ".join(f"{n} {escaped(status)}" for status, n in sorted(summary.by_status.items())) or "no jobs"
     ratio = summary.wall_to_own

@@ -82,7 +82,7 @@ def _totals(report: RunReport, summary: RunSummary) -> str:
     said = ", ".join(f"{n} {status}" for status, n in sorted(summary.by_status.items())) or "no jobs"
     lines = [f"{said}; wall {duration(report.wall_seconds)}, CPUs: {report.cpus} ({printable(report.executor)})"]
     if report.interrupted:
-        lines.append("the run was interrupted; run it again, and it goes on where it stopped")
+        lines.append("the run was interrupted; run it again to continue where it stopped")
     if summary.wall_to_own is not None:
         lines.append(
             f"own times together {duration(summary.own_seconds)}: the wall time is {summary.wall_to_own:.2f} of that;"

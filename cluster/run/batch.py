@@ -8,7 +8,7 @@ Every attempt that fails says why, and that decides what happens:
 * a part that it needs was lost with the node of another task: that task runs again, then this one;
 * everything that ran was lost (a Ray that was started for the run): the task runs again, as often as the executor starts another
   Ray;
-* no node is large enough: the job fails at once, instead of waiting for ever.
+* no node is large enough: the job fails at once, instead of waiting without end.
 
 Artifacts go to the store as they are finished (`psc.cluster.run.storing`), and from there to registries
 (`psc.cluster.run.publishing`). Whatever kills the driver, what is in the store stays, and the next run finds it by its input key.

@@ -39,7 +39,7 @@ def compile_artifact(
         tables: of the grammar; they are made where several jobs need them.
         tokenizer: for whose vocabulary.
         grammar_name: the artifact's name.
-        tokenizer_name: likewise.
+        tokenizer_name: the tokenizer's name there.
         progress: called with each stage as it begins.
 
     Raises:

@@ -30,7 +30,7 @@ from psc.errors import ClusterError, needs_extra
 STARTS = 2
 """How often it is tried to start Ray, each time."""
 MAX_LOST_RAYS = 3
-"""How many Rays a run may lose before it goes on in this process."""
+"""How many Rays a run may lose before it continues in this process."""
 
 
 class Host(Protocol):
@@ -92,7 +92,7 @@ class LastingRay:
 
         Raises:
             MissingExtraError: Ray is not installed.
-            ClusterError: there is no such cluster; a Ray of one's own that does not start is no error, the run goes on without.
+            ClusterError: there is no such cluster; a Ray of one's own that does not start is no error, the run continues without.
         """
         for attempt in range(1, STARTS + 1):
             try:

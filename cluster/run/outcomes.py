@@ -44,7 +44,7 @@ class JobOutcome:
     """How a job, one grammar for one tokenizer, ended."""
 
     name: str
-    """``grammar/tokenizer``, by the names that the artifact goes by."""
+    """``grammar/tokenizer``, by the names of the artifact."""
     grammar: str
     tokenizer: str
     status: Status

@@ -190,7 +190,7 @@ class _Planner:
         self._todo[key] = PlannedJob(job, outcome, key, info.fingerprint, costs_key, estimate, tasks)
 
     def _is_stored(self, job: Job, outcome: JobOutcome, key: str) -> bool:
-        """Whether the artifact is in the store, whole; then it also goes by the job's name there from now on."""
+        """Whether the artifact is in the store, whole; then it also has the job's name there from now on."""
         there = self._store.find(key)
         data = self._store.read(there) if there is not None else None
         if there is None or data is None:

@@ -1,4 +1,4 @@
-"""Connecting to Ray so that an error is reported in seconds, with the remedy: Ray itself would wait a minute, or for ever.
+"""Connecting to Ray so that an error is reported in seconds, with the remedy: Ray itself would wait a minute, or without end.
 
 The address is tried first, by a TCP connection and the first frame of HTTP/2, which Ray's control service speaks. Whether versions
 fit Ray says itself, if at length.

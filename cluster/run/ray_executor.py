@@ -247,7 +247,7 @@ class RayExecutor:
         return at + self._clock_offsets[node]
 
     def _stranded(self) -> list[Event]:
-        """Tasks that nobody has taken up, and that since a node went no node is large enough for: Ray would wait for ever."""
+        """Tasks that nobody has taken up, and that since a node went no node is large enough for: Ray would wait without end."""
         now = time.monotonic()
         if now - self._looked_for_stranded < _STRANDED_EVERY_S:
             return []

@@ -150,7 +150,7 @@ def what_if(tasks: Sequence[SimulatedTask], spec: ClusterSpec) -> tuple[WhatIf, 
 
     Args:
         tasks: as in `simulate`.
-        spec: likewise; its own number of nodes is among the answers.
+        spec: as in `simulate`; its own number of nodes is among the answers.
     """
     answers: list[WhatIf] = []
     n, previous = 1, float("inf")

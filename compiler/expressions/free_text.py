@@ -1,7 +1,7 @@
 """Free text: what a model may write until a marker, as one automaton over characters.
 
-*Free text* is a text in which none of some texts is a substring. It goes on until a *trigger*, with which something else begins, or
-until an *end*, with which what it is inside of is over. The first occurrence counts, by where it ends:
+*Free text* is a text in which none of some texts is a substring. It continues until a *trigger*, with which something else begins,
+or until an *end*, with which what it is inside of is over. The first occurrence counts, by where it ends:
 
     until a trigger   free text and the trigger, which occurs in no place but there. If what is excluded ends there as well, or
                       before, the text is none of these.
@@ -183,7 +183,7 @@ def _text_into(
     tokens_at: Many[_Tokens],
     inside: int | None = None,
 ) -> Expression:
-    """Free text that goes on where characters lead, and from the tokens of a marker on is the rest of the marker.
+    """Free text that continues where characters lead, and from the tokens of a marker on is the rest of the marker.
 
     Nothing of the rest ends at the place `inside`.
     """

@@ -23,7 +23,7 @@ from psc.vocabulary.tokenizer_info import PADDING, TokenizerInfo
 FIRST_TOKEN: Final = MAX_CODE_POINT + 1
 """The symbol of token 0."""
 MAX_TOKENS: Final = 1 << 20
-"""So many ids can have a symbol."""
+"""How many ids can have a symbol."""
 
 
 class TokenNames:

@@ -61,7 +61,7 @@ NO_SETTINGS: Final = Settings()
 
 @dataclass(frozen=True)
 class GrammarOptions:
-    """How a grammar's text is meant to be read: a part of what was asked for, and so of an artifact's key."""
+    """How a grammar's text is meant to be read: a part of the request, and so of an artifact's key."""
 
     start: str
     """The rule that a whole text must match."""
@@ -181,6 +181,10 @@ class FrontEnd(ABC):
     def language_of(self, text: str) -> str:
         """The language that a text in one of its files is in: its own, or that of another front end, by what only that one has."""
         return self.language
+
+    def lexer_of(self, text: str) -> LexerKind | None:
+        """The lexer that a text says itself; None where it says none."""
+        return None
 
     def canonical(self, text: str) -> str:
         """The text that stands for all that mean the same, of which the key is made; the text itself where it is malformed."""

@@ -71,9 +71,9 @@ class GrammarFile:
         Args:
             start: the rule that a whole text must match; by default ``start`` in Lark's language and ``root`` in the others.
             lexer: of a Lark grammar; by default "contextual"; a bundled grammar has its own, which reserves its language's
-                keywords: "basic", or "modal" for Python, JavaScript, TypeScript, JSX and TSX; with bounded layout "flush" or
-                "flush-modal".
-            keep_all_actions: of a Lark grammar, see ``Grammar.from_lark``. C's, TypeScript's and TSX's always do.
+                keywords: "basic", or "modal" for Python, JavaScript, TypeScript, JSX, TSX and C#; with bounded layout "flush"
+                or "flush-modal".
+            keep_all_actions: of a Lark grammar, see ``Grammar.from_lark``. Those of C, C++, C#, Cypher, TypeScript and TSX do.
             settings: the language's own options, or their text, see ``Settings.text``; by default those that the name says.
 
         Raises:

@@ -9,7 +9,8 @@ Cost: none of it is lowered, and none of its tables are made, before somebody ne
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
 
 from psc.compiler.cfg.grammar import Cfg
 from psc.compiler.cfg.lowering import LoweredRules, require_productions
@@ -31,17 +32,22 @@ if TYPE_CHECKING:
 class ParsedGrammar(ABC):
     """A grammar that was read. Immutable."""
 
-    rules: RuleSet | None = None
-    """The rules over characters; None where the grammar has a lexer of its own."""
-
-    def __init__(self, found: RuleSet | Cfg, part: Part) -> None:
+    def __init__(self, found: RuleSet | Cfg) -> None:
         self.source_name = found.source_name
         """Where the text is from: a file name or a label, for messages."""
         self.imports: Imports = found.imports
         """Every file that the text imports."""
         self.reads_names = found.reads_names
         """Whether the text names tokens, so that what it comes to depends on the vocabulary's tokens themselves."""
-        self.part = part
+
+    @property
+    def rules(self) -> RuleSet | None:
+        """The rules over characters; None where the grammar has a lexer of its own."""
+        return None
+
+    @property
+    @abstractmethod
+    def part(self) -> Part:
         """The grammar as a part of another one."""
 
     @property
@@ -104,6 +110,10 @@ class ParsedGrammar(ABC):
     def tables(self) -> GrammarTables:
         """The tables that it has for any vocabulary; of `cfg`, where productions cannot say all of it."""
 
+    def machine_tables(self) -> GrammarTables:
+        """The same for a machine that is built as it is visited, which need not be written out as `cfg` is."""
+        return self.tables()
+
     def ebnf(self) -> str | None:
         """EBNF text of the same language; None where there is none."""
         return None
@@ -113,8 +123,12 @@ class ParsedCfg(ParsedGrammar):
     """Terminals and productions, with a lexer."""
 
     def __init__(self, tables: CfgTables) -> None:
-        super().__init__(tables.cfg, LexedPart(tables.cfg))
+        super().__init__(tables.cfg)
         self._tables = tables
+
+    @cached_property
+    def part(self) -> Part:
+        return LexedPart(self.cfg)
 
     @property
     def cfg(self) -> Cfg:
@@ -148,18 +162,32 @@ class ParsedRules(ParsedGrammar):
     Args:
         rules: as they were read.
         names: of the vocabulary that the text was read for.
+        written_out: gives the rules that say more by themselves, where a machine that is built as it is visited needs less.
     """
 
-    rules: RuleSet
-
-    def __init__(self, rules: RuleSet, names: TokenNames | None = None) -> None:
-        super().__init__(rules, rules)
-        self.rules = rules
+    def __init__(
+        self, rules: RuleSet, names: TokenNames | None = None, *, written_out: Callable[[], RuleSet] | None = None
+    ) -> None:
+        super().__init__(rules)
+        self._read: Final = rules
         self._names = names
+        self._written_out: Final = written_out
+
+    @cached_property
+    def rules(self) -> RuleSet:
+        return self._read if self._written_out is None else self._written_out()
+
+    @property
+    def part(self) -> RuleSet:
+        return self.rules
+
+    @cached_property
+    def _lowered_as_read(self) -> LoweredRules:
+        return LoweredRules(self._read)
 
     @cached_property
     def _lowered(self) -> LoweredRules:
-        return LoweredRules(self.rules)
+        return self._lowered_as_read if self._written_out is None else LoweredRules(self.rules)
 
     @property
     def cfg(self) -> Cfg:
@@ -167,22 +195,22 @@ class ParsedRules(ParsedGrammar):
 
     @property
     def counts_tokens(self) -> bool:
-        joined = joined_rules(self.rules)
-        if joined is None and not self.rules.marks:
+        joined = joined_rules(self._read)
+        if joined is None and not self._read.marks:
             return False
-        return has_budgets(self.rules) or (joined is not None and joined.counts_tokens)
+        return has_budgets(self._read) or (joined is not None and joined.counts_tokens)
 
     @property
     def has_lexer(self) -> bool:
-        return has_lexers(self.rules)
+        return has_lexers(self._read)
 
     @cached_property
     def has_unique(self) -> bool:
-        return has_unique(self.rules)
+        return has_unique(self._read)
 
     @property
     def linked_rules(self) -> RuleSet | None:
-        return self.rules if joined_rules(self.rules) is not None or self.counts_tokens or self.has_unique else None
+        return self._read if joined_rules(self._read) is not None or self.counts_tokens or self.has_unique else None
 
     @property
     def needs_linking(self) -> bool:
@@ -190,7 +218,7 @@ class ParsedRules(ParsedGrammar):
 
     @property
     def can_be_pickled(self) -> bool:
-        return not isinstance(self.rules.rules, NativeRules)
+        return not isinstance(self._read.rules, NativeRules)
 
     def is_for(self, tokenizer: TokenizerInfo) -> bool:
         if not self.reads_names:
@@ -198,7 +226,7 @@ class ParsedRules(ParsedGrammar):
         return self._names is not None and self._names.tokenizer.tokens_fingerprint == tokenizer.tokens_fingerprint
 
     def require_texts(self) -> None:
-        _ = self._lowered
+        _ = self._lowered_as_read
 
     def require_productions(self) -> None:
         if self.counts_tokens:
@@ -207,7 +235,7 @@ class ParsedRules(ParsedGrammar):
                 "artifacts; compile the grammar where it is served"
             )
         if self.has_unique:
-            of_schema = self.rules.language == "json_schema"
+            of_schema = self._read.language == "json_schema"
             raise GrammarError(
                 f"{self.source_name}: uniqueItems: which items came already is known by grammars that GrammarCompiler builds "
                 "just in time, not by artifacts; compile the schema where it is served, or leave it out "
@@ -219,8 +247,11 @@ class ParsedRules(ParsedGrammar):
         """Made anew each time: a machine has all that it needs of them."""
         return RulesTables(self._lowered)
 
+    def machine_tables(self) -> RulesTables:
+        return RulesTables(self._lowered_as_read)
+
     def ebnf(self) -> str | None:
-        joined = joined_rules(self.rules)
+        joined = joined_rules(self._read)
         if self.has_lexer or self.has_unique or (joined is not None and joined.counts_tokens):
             return None
         return rule_sets.to_ebnf(self.rules if self.rules.root == "root" else rule_sets.union([self.rules]))

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from functools import partial
+from typing import TYPE_CHECKING, Final, cast
 
-from psc.compiler.frontends.front_end import NO_SETTINGS, UNNAMED, FrontEnd, GrammarOptions, Imports, Settings
+from psc.compiler.frontends.front_end import NO_SETTINGS, UNNAMED, FrontEnd, GrammarOptions, Imports, Settings, check_text
 from psc.errors import GrammarError
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 _INDENTER: Final = '{"indenter"'
 """How the text of settings begins that say what Lark's Indenter does."""
+_LEXER_OF_LARK: Final = re.compile(r"// psc: lexer=([^\s,]+)[ \t]*\r?$", re.MULTILINE)
+"""The first line of a text that is written for a lexer: a comment, so that Lark reads the text as well."""
 _LIKE_EBNF_TOKENS: Final = re.compile(r"<[^\s<>]|Token")
 """What a text in EBNF has that names tokens; no parser is imported for others."""
 
@@ -69,6 +72,10 @@ class _Lark(FrontEnd):
 
         return "llguidance" if is_dialect(text) else self.language
 
+    def lexer_of(self, text: str) -> LexerKind | None:
+        said = _LEXER_OF_LARK.match(text)
+        return said and cast("LexerKind", said[1])  # options() refuses what is no lexer
+
     def names_tokens(self, text: str, settings: Settings) -> bool:
         return False
 
@@ -90,7 +97,7 @@ class _Lark(FrontEnd):
     def warnings(self, grammar: Cfg, automaton: TerminalAutomaton, lr: LrTables) -> tuple[str, ...]:
         from psc.compiler.frontends.lark.differences import lark_differences
 
-        return lark_differences(grammar, automaton, lr)
+        return () if self.lexer_of(grammar.source) else lark_differences(grammar, automaton, lr)  # it is written for psc
 
 
 class _Ebnf(FrontEnd):
@@ -173,6 +180,18 @@ class _JsonSchema(FrontEnd):
 
         origin = "<JSON schema>" if origin == UNNAMED else origin
         return rules_of(text, SchemaSettings.among(options.settings), origin, unique_items=True)
+
+    def parse(self, text: str, options: GrammarOptions, origin: str, names: TokenNames | None = None) -> ParsedGrammar:
+        from psc.compiler.frontends.json_schema.front_end import rules_of
+        from psc.compiler.frontends.json_schema.settings import SchemaSettings
+        from psc.compiler.frontends.parsed import ParsedRules
+
+        settings = SchemaSettings.among(options.settings)
+        if not settings.any_order:
+            return super().parse(text, options, origin, names)
+        text = check_text(text, origin)
+        read = partial(rules_of, text, settings, "<JSON schema>" if origin == UNNAMED else origin, unique_items=True)
+        return ParsedRules(read(few_sets=True), names, written_out=partial(read, warns=False))
 
     def settings_of(self, text: str) -> Settings:
         from psc.compiler.frontends.json_schema.settings import SchemaSettings

@@ -1,4 +1,4 @@
-"""A grammar as it was asked for: text, its language, options and origin. One value from the API to the key and to the parser.
+"""The grammar of a request: text, its language, options and origin. One value from the API to the key and to the parser.
 
 Nothing is parsed to make a request, or for its key: that takes 25 ms for a programming language in Lark's, and a serving host
 finds the artifact by the key.
@@ -60,7 +60,7 @@ class GrammarRequest:
             language: of the text: ``"lark"``, ``"ebnf"``, ``"regex"``, or another name in the registry.
             text: the grammar.
             start: the rule that a whole text must match.
-            lexer: how text becomes terminals, where the language has the choice.
+            lexer: how text becomes terminals, where the language has the choice; by default what the text says.
             keep_all_actions: take any context-free grammar, where the language would resolve conflicts.
             settings: the language's own options.
             origin: a `FileOrigin`, or a label.
@@ -69,6 +69,7 @@ class GrammarRequest:
             GrammarError: there is no such language, or an option does not fit it.
         """
         reader = front_end(language)
+        lexer = reader.lexer_of(text) if lexer is None and isinstance(text, str) else lexer
         options = reader.options(start=start, lexer=lexer, keep_all_actions=keep_all_actions, settings=settings, origin=origin)
         return cls(language, text, options, origin)
 

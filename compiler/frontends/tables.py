@@ -74,6 +74,10 @@ class GrammarTables(ABC):
     def symbols(self, n_tokens: int) -> npt.NDArray[np.int32]:
         """Per token the number of its symbol in the grammar, or -1; empty where the grammar speaks of no token, int32."""
 
+    def are_spelled(self, byte_values: bytes) -> bool:
+        """Whether it is seen at once that every terminal matches a text of these bytes. False says nothing."""
+        return False
+
     @abstractmethod
     def _machine(self, vocabulary: VocabularyIndex, cache_limit: int) -> Machine: ...
 
@@ -132,7 +136,7 @@ class CfgTables(GrammarTables):
     Args:
         cfg: from a front end.
         made: the automaton and the LR tables, where a file had them.
-        warnings: likewise.
+        warnings: of the same.
     """
 
     def __init__(
@@ -223,6 +227,9 @@ class RulesTables(GrammarTables):
 
     def symbols(self, n_tokens: int) -> npt.NDArray[np.int32]:
         return self.terminals.symbols(n_tokens)
+
+    def are_spelled(self, byte_values: bytes) -> bool:
+        return self.terminals.are_spelled(byte_values)
 
     def _machine(self, vocabulary: VocabularyIndex, cache_limit: int) -> Machine:
         return Machine.of_open_terminals(self.lr, self.terminals, vocabulary, cache_limit)

@@ -4,7 +4,7 @@ text → terminals and productions → byte automaton, LR tables → lexer, toke
 → arrays.
 
 The stages from the lexer on have a limit each, in steps, because a classifier may have exponentially many states. A compilation
-that meets one ends with an artifact all the same: it is not closed, and holds what a machine is built of just in time. So does that
+that meets one ends with an artifact anyway: it is not closed, and holds what a machine is built of just in time. So does that
 of a grammar that speaks of tokens.
 """
 
@@ -108,7 +108,7 @@ def build(tables: GrammarTables, tokenizer: TokenizerInfo, *, progress: Progress
 
 @dataclass(frozen=True)
 class NotClosed:
-    """Why a classifier was not closed ahead of time: a stage met a limit, or the grammar speaks of tokens. Can be pickled."""
+    """Why a classifier was not closed ahead of time: a stage exceeded a limit, or the grammar speaks of tokens. Can be pickled."""
 
     stage: Stage | None
     """None: the grammar speaks of tokens, and no stage was begun."""

@@ -54,9 +54,9 @@ class LinkPlan:
     inner: Mapping[str, RuleSet]
     """The parts that are put into them, by the names by which they refer to these."""
     parts: Mapping[str, Part]
-    """The parts that have machines of their own, likewise. They are called by the first numbers."""
+    """The parts that have machines of their own, in the same way. They are called by the first numbers."""
     counted: Mapping[str, CountedRule]
-    """The rules that count tokens, likewise. They are called by the numbers after these."""
+    """The rules that count tokens, in the same way. They are called by the numbers after these."""
 
     @property
     def n_calls(self) -> int:

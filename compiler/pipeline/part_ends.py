@@ -5,7 +5,7 @@ A part's machine takes the end of a part where its text may end. A frame takes a
     frame   "<" call(0) ">"          part   "a" "b"+ END
 
 The lexing rule of a grammar with a lexer of its own (Lark's) belongs to the part: its machine lexes as that of the grammar alone
-does. The lexer sees the end as one more character with which no lexeme goes on, so what was begun is finished as at the end of a
+does. The lexer sees the end as one more character which no lexeme continues with, so what was begun is finished as at the end of a
 text:
 
     start: A B    part    $part: start $END-OF-PART

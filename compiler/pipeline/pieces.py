@@ -1,7 +1,7 @@
 """A compilation in pieces, for several processes: the stack classifier, half of the work, in groups of sequences.
 
 There is one classifier for all lexer states, over the terminal sequences that they share; so it is not lexer states that are put
-into groups but sequences, by their first terminal. A group's classifier knows nothing of the others. Merged, they are the
+into groups but sequences, by their first terminal. A group's classifier does not use the others. Merged, they are the
 classifier that one process would have built, and the artifact is the same to the byte (`native/classifier/closed_classifier.hpp`
 says why).
 

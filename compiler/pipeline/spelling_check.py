@@ -5,8 +5,11 @@ state so reached matches cannot be written, whatever the tokens are: ``root ::= 
 that a grammar asks for as such are walked by their symbols besides.
 The converse does not hold: with the bytes of a terminal in tokens, the tokens' boundaries may still not fit a text.
 
-Cost: nothing where all 256 bytes occur, as in byte-level and byte-fallback vocabularies; else a walk over the
-automaton, and for its symbols four steps a state.
+Most vocabularies that lack bytes lack none that matters: where each set of characters has one that can be written, nothing is
+walked, and the automaton need not be made.
+
+Cost: nothing where all 256 bytes occur, as in most byte-level and byte-fallback vocabularies; 10 us for the rules of a schema where
+no set lacks all of its characters; else a walk over the automaton, and for its symbols four steps a state.
 """
 
 from __future__ import annotations
@@ -37,6 +40,8 @@ def unspellable(tables: GrammarTables, tokenizer: TokenizerInfo) -> str | None:
         tokenizer: the vocabulary.
     """
     if len(tokenizer.byte_values) in (0, 256):  # without tokens, text is taken by accept_string
+        return None
+    if tables.are_spelled(bytes(tokenizer.byte_values.tolist())):
         return None
     grammar = tables.cfg
     written = _matched(tables.automaton, tokenizer.byte_values, tables.symbols(tokenizer.vocab_size))

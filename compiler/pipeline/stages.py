@@ -1,6 +1,6 @@
 """The stages of a compilation, the clock that times them, and the callback as each begins.
 
-Everything that names, orders or counts stages goes by `Stage`: a compilation in one process (`psc.compiler.pipeline.build`), one
+Everything that names, orders or counts stages uses `Stage`: a compilation in one process (`psc.compiler.pipeline.build`), one
 in pieces (`psc.compiler.pipeline.pieces`), and the workers of a batch.
 """
 

@@ -84,7 +84,7 @@ def from_arrays(arrays: Mapping[str, IntArray], metadata: Mapping[str, Any], req
     Args:
         arrays: as `to_arrays` gave them, with the next.
         metadata: JSON.
-        request: what was asked for: the text, and where it is from.
+        request: the text, and where it is from.
 
     Raises:
         ValueError: they do not fit each other, or are of another layout.

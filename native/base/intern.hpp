@@ -87,6 +87,9 @@ public:
         return {pool_.data() + begin, entries_[id].end - begin};
     }
 
+    // Of all ids, one after the other.
+    std::span<const Word> all() const { return pool_; }
+
     Word size() const { return static_cast<Word>(entries_.size()); }
     std::size_t bytes() const {
         return pool_.capacity() * sizeof(Word) + entries_.capacity() * sizeof(Entry) + slots_.capacity() * sizeof(Word);

@@ -53,13 +53,13 @@ using StableInterned = Interned<I, T, StableSequences>;
 template <class I, WordsLike T>
 class InternedRecords {
 public:
-    I id_of(const T& record) { return records_.id_of(std::span<const T>(&record, 1)); }
-    // Valid until the next id_of().
-    const T& operator[](I id) const { return records_[id][0]; }
-    std::size_t bytes() const { return records_.bytes(); }
+    I id_of(const T& record) { return I{words_.intern(words_of(std::span<const T>(&record, 1))).first}; }
+    // Valid until the next id_of(). Records of one size lie where their numbers say.
+    const T& operator[](I id) const { return ids_of<T>(words_.all())[id.index()]; }
+    std::size_t bytes() const { return words_.bytes(); }
 
 private:
-    Interned<I, T> records_;
+    SequenceInterner words_;
 };
 
 // For the standard library's hash tables; their iteration order is then that of plain integers.

@@ -163,6 +163,8 @@ inline constexpr Limit kLimits[] = {
      kNotClosed},
     {"classifier", "more_steps_to_close", 100'000'000, "more steps to close the classifier", "30 ns", kNotClosed},
     {"classifier", "bytes_to_close", 512'000'000, "bytes of the classifier while it is closed", "", kNotClosed},
+    {"classifier", "bytes_to_close_whole", 340'000'000, "bytes of the classifier while it is closed over whole sequences", "",
+     "they are cut behind their first terminals"},
     {"classifier", "emitted_sequences", 1'000'000'000, "sequences in all emissions", "4 bytes", kNotClosed},
     {"classifier", "steps_to_merge", 50'000'000, "steps to merge the classifiers of a job in pieces", "0.2 µs", kNotClosed},
 

@@ -3,6 +3,8 @@
 #include "classifier/assembly.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <cstdint>
 #include <map>
 
 #include "base/partition.hpp"
@@ -62,6 +64,32 @@ private:
     Word members_ = 0;
 };
 
+// A set of numbers that come in any order and several times, and are wanted once each, rising.
+class NumberSet {
+public:
+    explicit NumberSet(Word n) : bits_(static_cast<std::size_t>(n) / 64 + 1) {}
+
+    void add(Word x) {
+        const auto at = static_cast<std::size_t>(x) / 64;
+        bits_[at] |= std::uint64_t{1} << (x % 64);
+        first_ = std::min(first_, at);
+        end_ = std::max(end_, at + 1);
+    }
+    // Calls f(number) for each; then the set is empty.
+    template <class F>
+    void take(const F& f) {
+        for (std::size_t i = first_; i < end_; ++i)
+            for (auto left = std::exchange(bits_[i], 0); left != 0; left &= left - 1)
+                f(static_cast<Word>(i * 64) + std::countr_zero(left));
+        first_ = bits_.size();
+        end_ = 0;
+    }
+
+private:
+    std::vector<std::uint64_t> bits_;
+    std::size_t first_ = bits_.size(), end_ = 0;  // of the words that have some
+};
+
 // Lists of different lengths, one after the other.
 template <WordLike T>
 struct Lists {
@@ -98,14 +126,12 @@ struct Labels {
         }
         SequenceInterner fine;
         std::vector<Word> fine_of_set, all;
-        std::vector<char> in_set(n_fine);
+        NumberSet in_set(n_fine);
         for (EmissionSet s{0}; s.v < c.n_sets(); ++s.v) {
             all.clear();
             for (Emission e : c.emissions_of(s))
-                for (Word block : fine_of_emission[e.index()])
-                    if (!std::exchange(in_set[block], 1)) all.push_back(block);
-            for (Word block : all) in_set[block] = 0;
-            std::sort(all.begin(), all.end());
+                for (Word block : fine_of_emission[e.index()]) in_set.add(block);
+            in_set.take([&](Word block) { all.push_back(block); });
             fine_of_set.push_back(fine.intern(all).first);
         }
         fine_of_emission.clear();
@@ -119,10 +145,11 @@ struct Labels {
         sets.id_of({});
         std::vector<EmissionSet> coarse;
         std::vector<Label> labels;
+        NumberSet in_coarse(count);
         for (Word s = 0; s < fine.size(); ++s) {
             labels.clear();
-            for (Word block : fine[s]) labels.push_back({by_set[block]});
-            sort_unique(labels);
+            for (Word block : fine[s]) in_coarse.add(by_set[block]);
+            in_coarse.take([&](Word label) { labels.push_back({label}); });
             coarse.push_back(sets.id_of(labels));
         }
         for (Word s : fine_of_set) of_set.push_back(coarse[s]);

@@ -14,8 +14,9 @@ namespace {
 constexpr Word kMaxDepth = limit("token_shifts");
 // Some eight seconds, and some twelve with those for the classifier; an ambiguous grammar may have exponentially many states.
 constexpr std::size_t kMaxStepsAheadOfTime = limit("steps_ahead_of_time"), kMoreStepsToClose = limit("more_steps_to_close");
-// Of what closing makes; as much again for the stages around it. SQL needs 230 MB, TSX with leads 275 MB.
-constexpr std::size_t kMaxBytesToClose = limit("bytes_to_close");
+// Of what closing makes; as much again for the stages around it. The largest bundled grammars need 330 MB, with leads and without.
+// What takes more without leads is given up early, as most of that would be lost.
+constexpr std::size_t kMaxBytesToClose = limit("bytes_to_close"), kMaxBytesToCloseWhole = limit("bytes_to_close_whole");
 constexpr std::size_t kStepsBetweenMeasurements = 1024;
 // So that their offsets are words.
 constexpr std::size_t kMaxMembers = limit("emitted_sequences");
@@ -132,7 +133,7 @@ Classifier::Resolved Classifier::resolve(Bundle whole, LrState top) {
 
 std::size_t Classifier::bytes() const {
     return pending_.bytes() + bundles_.bytes() + threads_.bytes() + emissions_.bytes() + thread_sets_.bytes() + states_.bytes() +
-           emission_sets_.bytes() + merged_lists_.bytes() + popped_.size() * sizeof(ThreadId) + outcomes_.size() * 40 +
+           emission_sets_.bytes() + merged_lists_.bytes() + popped_.size() * sizeof(ThreadId) + known_outcomes_.size() * 40 +
            transitions_.size() * 48 + taken_.size() * sizeof(BuiltTransition) + taken_bits_.size() * sizeof(std::uint64_t);
 }
 
@@ -157,9 +158,9 @@ void Classifier::Reading::clear() {
 void Classifier::split(Question of, Reading& reading) {
     emitted_.clear();
     reduced_.clear();
-    const auto whole = bundles_.copy(of.bundle);
-    work_.spend(1 + whole.size() / 16);
-    for (Pending id : whole) {
+    whole_.assign(bundles_[of.bundle].begin(), bundles_[of.bundle].end());
+    work_.spend(1 + whole_.size() / 16);
+    for (Pending id : whole_) {
         const PendingSymbol p = pending_[id];
         for (Action action : tables_.cell(of.top, p.symbol.terminal())) {
             if (action.is_reduce()) {
@@ -185,7 +186,7 @@ void Classifier::split(Question of, Reading& reading) {
         const Production production = reduced_[i].first;
         rest_.clear();
         for (; i < reduced_.size() && reduced_[i].first == production; ++i) rest_.push_back(reduced_[i].second);
-        const Bundle rest = rest_.size() == whole.size() ? of.bundle : bundle(rest_);
+        const Bundle rest = rest_.size() == whole_.size() ? of.bundle : bundle(rest_);
         const Word length = tables_.length(production);
         const Nonterminal lhs = tables_.lhs(production);
         if (length > 0)
@@ -244,14 +245,18 @@ void Classifier::wait(ThreadId id, LrState symbol, Reading& reading) {
         reading.threads.push_back(popped(id));
         return;
     }
-    const auto to = tables_.go_to(symbol, *t.go_to);
+    go_to(t.bundle, *t.go_to, symbol, reading);
+}
+
+void Classifier::go_to(Bundle bundle, Nonterminal nonterminal, LrState symbol, Reading& reading) {
+    const auto to = tables_.go_to(symbol, nonterminal);
     if (!to) return;
     // A grammar that derives a nonterminal from itself sends a thread back to where it was; once is enough.
-    const Question asked{t.bundle, *to};
+    const Question asked{bundle, *to};
     const auto derived = reading.questions.begin() + static_cast<std::ptrdiff_t>(reading.first_derived);
     work_.spend(1 + static_cast<std::size_t>(reading.questions.end() - derived) / 16);
     if (std::find(derived, reading.questions.end(), asked) != reading.questions.end()) return;
-    outcome_ids_.prefetch(asked.bundle, asked.top);
+    known_outcomes_.prefetch(asked.bundle, asked.top);
     reading.questions.push_back(asked);
 }
 
@@ -260,10 +265,14 @@ void Classifier::wait(ThreadId id, LrState symbol, Reading& reading) {
 std::optional<Classifier::Question> Classifier::answer(Reading& reading, LrState symbol) {
     for (; reading.answered < reading.questions.size(); ++reading.answered) {
         const Question asked = reading.questions[reading.answered];
-        const auto known = outcome_ids_.find(asked.bundle, asked.top);
+        const auto known = known_outcomes_.find(asked.bundle, asked.top);
         if (!known) return asked;
         work_.spend(2);
-        const Outcome out = outcomes_[*known];
+        if (known->waits()) {
+            go_to(known->bundle(), known->go_to(), symbol, reading);
+            continue;
+        }
+        const Outcome out = outcomes_[static_cast<std::size_t>(known->number())];
         const auto emitted = emission_sets_[out.emissions];
         reading.emissions.insert(reading.emissions.end(), emitted.begin(), emitted.end());
         const auto left = thread_sets_[out.threads];
@@ -292,14 +301,23 @@ Classifier::Outcome Classifier::finish(OpenOutcome& found) {
     work_.spend(1 + reading.emissions.size() / 16);
     sort_unique(reading.emissions);
     merge(reading.threads);
-    const Outcome out{emission_sets_.id_of(reading.emissions), thread_sets_.id_of(reading.threads)};
-    outcome_ids_.insert(found.of.bundle, found.of.top, static_cast<Word>(outcomes_.size()));
-    outcomes_.push_back(out);
+    const auto& [emissions, threads, questions, answered, first_derived] = reading;
+    const Outcome out{emission_sets_.id_of(emissions), thread_sets_.id_of(threads)};
+    const Thread* alone = emissions.empty() && threads.size() == 1 ? &threads_[threads[0]] : nullptr;
+    if (alone && alone->pops == 0 && alone->go_to) {
+        known_outcomes_.insert(found.of.bundle, found.of.top, OutcomeTable::Entry::waiting(alone->bundle, *alone->go_to));
+    } else {
+        known_outcomes_.insert(found.of.bundle, found.of.top, OutcomeTable::Entry::numbered(static_cast<Word>(outcomes_.size())));
+        outcomes_.push_back(out);
+    }
     return out;
 }
 
 Classifier::Outcome Classifier::above(Question of) {
-    if (const auto known = outcome_ids_.find(of.bundle, of.top)) return outcomes_[*known];
+    if (const auto known = known_outcomes_.find(of.bundle, of.top)) {
+        if (!known->waits()) return outcomes_[static_cast<std::size_t>(known->number())];
+        return {emission_sets_.id_of({}), thread_sets_.id_of({thread(known->bundle(), known->go_to(), 0)})};
+    }
     n_open_ = 0;
     open(of);
     while (true) {
@@ -316,9 +334,9 @@ Classifier::Outcome Classifier::above(Question of) {
 // Lets the threads of a state read a symbol: what is emitted, and the threads that are left.
 void Classifier::read(ClassifierState state, LrState symbol, Reading& reading) {
     reading.clear();
-    const std::vector<ThreadId> from = states_.copy(state);
-    work_.spend(1 + from.size());
-    for (ThreadId id : from) {
+    from_.assign(states_[state].begin(), states_[state].end());
+    work_.spend(1 + from_.size());
+    for (ThreadId id : from_) {
         const Thread t = threads_[id];
         if (t.go_to || t.pops > 0) {
             wait(id, symbol, reading);
@@ -360,7 +378,8 @@ Transition Classifier::simulate(ClassifierState state, LrState symbol) {
     return {next, skip, emission_sets_.id_of(emissions)};
 }
 
-void Classifier::close(ClassifierState start) {
+void Classifier::close(ClassifierState start, BytesToClose most) {
+    const std::size_t most_bytes = most == BytesToClose::of_whole ? kMaxBytesToCloseWhole : kMaxBytesToClose;
     const std::size_t words = (static_cast<std::size_t>(tables_.n_lr_states) + 63) / 64;
     const auto word_of = [&](ClassifierState state, LrState symbol) { return state.index() * words + symbol.index() / 64; };
     const auto bit_of = [](LrState symbol) { return std::uint64_t{1} << (symbol.index() % 64); };
@@ -371,8 +390,8 @@ void Classifier::close(ClassifierState start) {
             return at < taken_bits_.size() && (taken_bits_[at] & bit_of(symbol)) != 0;
         },
         [&](ClassifierState state, LrState symbol) {
-            if (taken_.size() % kStepsBetweenMeasurements == 0 && bytes() > kMaxBytesToClose)
-                throw LimitExceeded("bytes to close the stack classifier", kMaxBytesToClose);
+            if (taken_.size() % kStepsBetweenMeasurements == 0 && bytes() > most_bytes)
+                throw LimitExceeded("bytes to close the stack classifier", most_bytes);
             work_.spend(2);
             const Transition to = simulate(state, symbol);
             taken_.push_back({state, symbol, to});
@@ -385,7 +404,7 @@ void Classifier::close(ClassifierState start) {
 ClosedClassifier Classifier::take(ClassifierState start) {
     // Most of the memory goes first.
     const auto empty = [](auto&... tables) { ((tables = {}), ...); };
-    empty(pending_, bundles_, threads_, thread_sets_, merged_lists_, popped_, outcome_ids_, transition_ids_, set_bundles_,
+    empty(pending_, bundles_, threads_, thread_sets_, merged_lists_, popped_, known_outcomes_, transition_ids_, set_bundles_,
           outcomes_, merged_, taken_bits_);
     ClosedClassifier c;
     c.n_states = states_.size();
@@ -425,11 +444,11 @@ Work work_to_close(std::size_t left) {
 }
 
 ClosedClassifier classify_sequences(const LrTables& tables, const StackPredecessors& below, const SequenceTrie& trie,
-                                    std::span<const SequenceNode> sequences, Work& work) {
+                                    std::span<const SequenceNode> sequences, Work& work, BytesToClose most) {
     work.spend(4 * sequences.size());
     Classifier classifier(tables, below, trie, work);
     const ClassifierState start = classifier.add_start(sequences);
-    classifier.close(start);
+    classifier.close(start, most);
     return classifier.take(start);
 }
 

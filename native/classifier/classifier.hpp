@@ -43,10 +43,14 @@
 #include "base/limits.hpp"
 #include "base/work.hpp"
 #include "classifier/closed_classifier.hpp"
+#include "classifier/outcome_table.hpp"
 #include "classifier/sequences.hpp"
 #include "lr/lalr.hpp"
 
 namespace psc {
+
+// What closing may make: less of sequences that could be cut instead (classifier/leads.hpp).
+enum class BytesToClose { of_any, of_whole };
 
 class Classifier {
 public:
@@ -59,7 +63,7 @@ public:
     Transition step(ClassifierState state, LrState symbol);
 
     // Builds every transition that a stack can ask for when reading begins in `start`.
-    void close(ClassifierState start);
+    void close(ClassifierState start, BytesToClose most = BytesToClose::of_any);
 
     Word n_states() const { return states_.size(); }
     std::size_t bytes() const;
@@ -125,6 +129,7 @@ private:
     void split(Question question, Reading& reading);
     std::optional<Question> answer(Reading& reading, LrState symbol);
     void wait(ThreadId thread, LrState symbol, Reading& reading);
+    void go_to(Bundle bundle, Nonterminal nonterminal, LrState symbol, Reading& reading);
     void read(ClassifierState state, LrState symbol, Reading& reading);
     Transition simulate(ClassifierState state, LrState symbol);
     // Where reductions of nothing may go round in a circle: see classifier/classifier_graph.cpp.
@@ -155,14 +160,15 @@ private:
     Interned<Id<Space::bundle_list>, Bundle> merged_lists_;  // bundles that were merged
     std::vector<Bundle> merged_;                             // per list, their union
     std::vector<Maybe<ThreadId>> popped_;                    // per thread, that which waits for one symbol less
-    IdMap<Bundle, LrState, Word> outcome_ids_;
-    std::vector<Outcome> outcomes_;
+    OutcomeTable known_outcomes_;
+    std::vector<Outcome> outcomes_;                   // of those that have numbers
     std::vector<std::unique_ptr<OpenOutcome>> open_;  // scratch of above(): the first `n_open_`, each needed by the one before
     std::size_t n_open_ = 0;
     Reading reading_;                                      // scratch of step()
+    std::vector<ThreadId> from_;                           // scratch of read()
     std::vector<SequenceNode> emitted_;                    // scratch of split()
     std::vector<std::pair<Production, Pending>> reduced_;  // likewise
-    std::vector<Pending> rest_;                            // likewise
+    std::vector<Pending> whole_, rest_;                    // likewise
     IdMap<ClassifierState, LrState, Word> transition_ids_;
     std::vector<BuiltTransition> transitions_;  // of step()
     std::deque<BuiltTransition> taken_;         // of close(), in order
@@ -176,6 +182,6 @@ Work work_to_close(std::size_t left);
 
 // The closed classifier of these nodes of the trie (without the empty one).
 ClosedClassifier classify_sequences(const LrTables& tables, const StackPredecessors& below, const SequenceTrie& trie,
-                                    std::span<const SequenceNode> sequences, Work& work);
+                                    std::span<const SequenceNode> sequences, Work& work, BytesToClose most = BytesToClose::of_any);
 
 }  // namespace psc

@@ -275,7 +275,7 @@ ClassifiedTokens classify_tokens(const ClosedLexer& lexer, std::span<const std::
 }
 
 TerminalSequences find_sequences(const ClassifiedTokens& tokens) {
-    TerminalSequences result{tokens.sequences, Realization(tokens).of_all_states(), {}};
+    TerminalSequences result{tokens.sequences, Realization(tokens).of_all_states(), {}, !tokens.steps->with_leads()};
     result.realized.n_nodes = tokens.sequences->trie.size();
     for (const auto* realized : {&result.realized.of_state, &result.realized.of_lead})
         for (const Realizable& r : *realized) result.all.insert(result.all.end(), r.sequences.begin(), r.sequences.end());
@@ -288,7 +288,8 @@ ClosedClassifier close_classifier(const TerminalSequences& sequences) {
     std::span<const SequenceNode> nodes(sequences.all);
     if (!nodes.empty() && nodes[0] == SequenceTrie::kRoot) nodes = nodes.subspan(1);
     Work work = work_to_close(grown.work.left());
-    return classify_sequences(*grown.lr, grown.below, grown.trie, nodes, work);
+    const auto most = sequences.are_whole ? BytesToClose::of_whole : BytesToClose::of_any;
+    return classify_sequences(*grown.lr, grown.below, grown.trie, nodes, work, most);
 }
 
 std::vector<std::vector<SequenceNode>> TerminalSequences::groups(std::size_t n) const {

@@ -55,6 +55,7 @@ struct TerminalSequences {
     std::shared_ptr<GrowingTrie> grown;
     RealizedSequences realized;
     std::vector<SequenceNode> all;  // of all lexer states and leads, sorted
+    bool are_whole;                 // not cut behind their first terminals
 
     // All of them but the empty one, which needs no stack, in groups to classify apart: those with the same first node are together.
     // Groups have about as many each, and there are fewer where there are fewer first nodes.

@@ -10,7 +10,8 @@
 // else: behind `aa` the lexer knows no more than that an `a` comes next. The sets share their ends (lexer/sequence_sets.hpp): states
 // whose lexemes fail alike have one set, and ways that continue alike are one set from there on.
 //
-// Cost: for each state, its steps once; then a union for each way to fail and each number of terminals left.
+// Cost: for each state, its steps once, and a visit of each state that its lexeme may be in before it fails; then a union for each
+// way to fail and each number of terminals left.
 #include <algorithm>
 #include <set>
 
@@ -64,7 +65,6 @@ FutureSet Lexer::future_set(LexerState state, std::size_t budget) {
 // The ways in which the open lexeme can fail, at once or after more bytes that leave it incomplete.
 const std::vector<Lexer::Failure>& Lexer::failures(LexerState state) {
     if (const auto cached = failures_.find(state); cached != failures_.end()) return cached->second;
-    const OutputSymbol end = OutputSymbol::of(Terminal{dfa_->n_terminals()});
     std::vector<Failure> found;
     std::vector<LexerState> todo{state};
     std::set<LexerState> seen{state};
@@ -72,21 +72,33 @@ const std::vector<Lexer::Failure>& Lexer::failures(LexerState state) {
         const LexerState q = todo.back();
         todo.pop_back();
         if (at(q).fallback == kNoFallback) continue;
-        for (Word c = 0; c < n_classes(); ++c) {
-            const ByteClass byte_class{static_cast<std::uint8_t>(c)};
-            const auto ways = steps(q, byte_class);
-            const auto to = dfa_->next(*at(q).dfa, byte_class);
-            for (const LexWay& way : ways) {
-                if (!to)
-                    found.push_back({way.output, way.next});
-                else if (!dfa_->accepts(*to) && seen.insert(way.next).second)
-                    todo.push_back(way.next);
-            }
-        }
-        for (LexOutput last : at_end(q)) found.push_back({*append(last, output_id({&end, 1})), {}});
+        const NextByte& next = next_byte(q);
+        found.insert(found.end(), next.failures.begin(), next.failures.end());
+        for (LexerState to : next.incomplete)
+            if (seen.insert(to).second) todo.push_back(to);
     }
     sort_unique(found);
     return failures_[state] = std::move(found);
+}
+
+const Lexer::NextByte& Lexer::next_byte(LexerState state) {
+    if (const auto cached = next_bytes_.find(state); cached != next_bytes_.end()) return cached->second;
+    const OutputSymbol end = OutputSymbol::of(Terminal{dfa_->n_terminals()});
+    NextByte next;
+    std::set<LexerState> seen;
+    for (Word c = 0; c < n_classes(); ++c) {
+        const ByteClass byte_class{static_cast<std::uint8_t>(c)};
+        const auto to = dfa_->next(*at(state).dfa, byte_class);
+        for (const LexWay& way : steps(state, byte_class)) {
+            if (!to)
+                next.failures.push_back({way.output, way.next});
+            else if (!dfa_->accepts(*to) && seen.insert(way.next).second)
+                next.incomplete.push_back(way.next);
+        }
+    }
+    for (LexOutput last : at_end(state)) next.failures.push_back({*append(last, output_id({&end, 1})), {}});
+    sort_unique(next.failures);
+    return next_bytes_[state] = std::move(next);
 }
 
 // The output, then each sequence of the set. Two conditions with nothing between them are on the same stack.

@@ -202,8 +202,13 @@ private:
         Maybe<LexerState> again;  // where the text is lexed again; none: the text ends, and the output has the end in it
         auto operator<=>(const Failure&) const = default;
     };
+    struct NextByte {  // what it does to an incomplete lexeme
+        std::vector<Failure> failures;
+        std::vector<LexerState> incomplete;  // states in which the lexeme is still open, each once, in the order of the bytes
+    };
     FutureSet future_set(LexerState state, std::size_t budget);
     const std::vector<Failure>& failures(LexerState state);
+    const NextByte& next_byte(LexerState state);
     FutureSet put_before(LexOutput output, FutureSet set);
 
     std::unique_ptr<LexemeAutomaton> dfa_;
@@ -232,6 +237,7 @@ private:
     FutureSets future_sets_;
     IdMap<LexerState, Word, FutureSet> future_ids_;  // (state, budget) -> set, where the state has a fall-back
     std::map<LexerState, std::vector<Failure>> failures_;
+    std::map<LexerState, NextByte> next_bytes_;
 };
 
 }  // namespace psc

@@ -225,7 +225,7 @@ void bind_json_schema(nb::module_& m) {
         [](std::string schema, bool strict, bool assert_format, bool lenient, bool any_order, bool any_whitespace,
            std::optional<std::int64_t> max_whitespace, std::optional<Word> max_digits, bool plain_integers,
            std::optional<Word> indent, nb::str item_separator, nb::str key_separator, std::optional<PythonResolver> resolver,
-           std::vector<nb::str> excludes, std::optional<ParameterStyle> parameters, bool unique_items) {
+           std::vector<nb::str> excludes, std::optional<ParameterStyle> parameters, bool unique_items, bool few_sets) {
             SchemaResources::Resolver ask = asking(resolver);
             SchemaLayout layout{any_order,
                                 any_whitespace,
@@ -236,15 +236,17 @@ void bind_json_schema(nb::module_& m) {
                                 to_code_points(item_separator),
                                 to_code_points(key_separator),
                                 code_points_of(excludes),
-                                std::move(parameters)};
+                                std::move(parameters),
+                                few_sets};
             const WithoutInterpreterLock release;
             return schema_grammar(schema, {strict, assert_format, lenient, false, unique_items}, std::move(layout), std::move(ask));
         },
         "schema"_a, "strict"_a, "assert_format"_a, "lenient"_a, "any_order"_a, "any_whitespace"_a, "max_whitespace"_a.none(),
         "max_digits"_a.none(), "plain_integers"_a, "indent"_a.none(), "item_separator"_a, "key_separator"_a, "resolver"_a.none(),
-        "excludes"_a = nb::list(), "parameters"_a.none() = nb::none(), "unique_items"_a = false,
+        "excludes"_a = nb::list(), "parameters"_a.none() = nb::none(), "unique_items"_a = false, "few_sets"_a = false,
         "The rules of a schema's text; see native/schema/json_schema.hpp. None is no limit of white space or digits, and no "
-        "indentation. unique_items: say which items must differ where rules cannot (RulePrograms.has_unique).");
+        "indentation. unique_items: say which items must differ where rules cannot (RulePrograms.has_unique). few_sets: leave "
+        "members in any order to the machine, where they are more than a few.");
     m.def(
         "part_without_value",
         [](std::string schema, bool strict, bool assert_format, bool only_objects, bool unique_items,

@@ -7,6 +7,7 @@
 #include "python/interpreter_lock.hpp"
 #include "terminals/automaton.hpp"
 #include "terminals/nfa.hpp"
+#include "terminals/spelled.hpp"
 
 namespace psc {
 
@@ -50,6 +51,16 @@ void bind_terminals(nb::module_& m) {
         .def(
             "has_symbols", [](const TerminalNfa& t, Word n_tokens) { return t.classes().has_symbols(n_tokens); }, "n_tokens"_a,
             "Whether they speak of one of the tokens.")
+        .def(
+            "are_spelled",
+            [](const TerminalNfa& t, nb::bytes given) {
+                if (!t.is_sound()) return false;
+                ByteSet bytes;
+                for (const char* b = given.c_str(); b != given.c_str() + given.size(); ++b)
+                    bytes.set(static_cast<std::uint8_t>(*b));
+                return are_spelled(t, bytes);
+            },
+            "bytes"_a, "Whether it is seen at once that each of them matches a text of these bytes. False says nothing.")
         .def(
             "bytes_before",
             [](const TerminalNfa& t, const LalrTables& lr, Word first, Word count) {

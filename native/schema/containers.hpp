@@ -62,6 +62,7 @@ private:
     void write_map();
     void write_states();
     bool has_many_sets() const;
+    bool is_simple() const;
     void write_free_order();
     bool has_few_states();
     std::optional<std::vector<Word>> helping_members() const;

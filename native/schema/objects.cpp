@@ -16,6 +16,7 @@ namespace {
 
 using PredicateKind = PredicateGraph::Kind;
 
+constexpr std::size_t kFewInSets = 3;            // members whose sets cost little
 constexpr std::size_t kFewMembersOfObject = 12;  // of a formula over presence, whose states need not be counted before
 constexpr std::size_t kMaxMemberStates = limit("schema_object_states"), kMaxNameKinds = limit("schema_name_kinds"),
                       kMaxShared = limit("schema_shared_members"), kMaxNamesInSets = limit("schema_set_members");
@@ -34,7 +35,8 @@ void SchemaRules::Members::write(const Atoms& atoms) {
     find_kinds_of_others();
     if (declared_.empty() && several_.empty() && others_.size() <= 1 && !has_wide_)
         write_map();
-    else if (rules_.layout_.any_order ? declared_.size() > kMaxNamesInSets || (has_many_sets() && !has_wide_)
+    else if (rules_.layout_.any_order ? declared_.size() > kMaxNamesInSets || (has_many_sets() && !has_wide_) ||
+                                            (rules_.layout_.few_sets && declared_.size() > kFewInSets && is_simple())
                                       : !tagged_ && !has_few_states())
         write_free_order();
     else
@@ -43,8 +45,13 @@ void SchemaRules::Members::write(const Atoms& atoms) {
 
 // Whether sets of members would make a large schema much larger.
 bool SchemaRules::Members::has_many_sets() const {
-    constexpr std::size_t kFew = 3, kManyRules = 5'000;
-    return !tagged_ && declared_.size() > kFew && rules_.names_.list().size() > kManyRules;
+    constexpr std::size_t kManyRules = 5'000;
+    return !tagged_ && declared_.size() > kFewInSets && rules_.names_.list().size() > kManyRules;
+}
+
+// Whether nothing is said of members together but how many there are: then write_free_order() refuses nothing.
+bool SchemaRules::Members::is_simple() const {
+    return !tagged_ && several_.empty() && presence_ == rules_.graph_.always() && !depends_on_values();
 }
 
 // Whether what may be left of the formula after each member, in the schema's order, is little enough to be written out.

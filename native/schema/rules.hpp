@@ -13,7 +13,8 @@
 // The name that follows determines which reduction from comma to ready is due: LALR(1) suffices. Arrays are alike.
 //
 // In any order a state is the set of declared members that came: 2^n of them, so for up to eight. For more members the LR automaton
-// keeps the sets, and the rules do not have them (lr/free_order_states.hpp).
+// keeps the sets, and the rules do not have them (lr/free_order_states.hpp). With `few_sets` that is so of more than three, where it
+// refuses nothing: a first mask needs few of the sets, and an object of eight is a fifth of the rules.
 //
 // Cost: linear in the declared members, times the states of presence and counts. Threads: one at a time.
 // Tried and dropped: a string for each name and a list of words for each option. Names lie in one block, all options in one array.
@@ -45,6 +46,7 @@ struct SchemaLayout {
     std::vector<std::u32string>
         excludes;  // texts that occur, as spelled, in no string and no name but those of patterns and formats
     std::optional<ParameterStyle> parameters;  // for a value that is not written as JSON
+    bool few_sets = false;  // in any order, states are sets of few members only: for machines that are built just in time
 };
 
 class SchemaRules {

@@ -16,7 +16,7 @@ from lark_grammars import lark_text
 from vocabularies import byte_tokenizer, tokenizer
 
 import psc
-from psc.artifacts.format import MAGIC, decode, encode, read_file, write_file
+from psc.artifacts.format import MAGIC, VERSION, decode, encode, read_file, write_file
 from psc.compiler.frontends.lark.loader import load_lark
 from psc.compiler.pipeline.build import build
 from psc.errors import ArtifactError, ResourceLimitError
@@ -101,10 +101,10 @@ def test_not_ours_and_other_versions() -> None:
     for content in (b"", b"PK\x03\x04", b"{}", MAGIC, MAGIC + b"\0" * 7):
         with pytest.raises(ArtifactError):
             decode(content)
-    with pytest.raises(ArtifactError, match=r"format 1; this psc reads format 3.*[Cc]ompile"):
+    with pytest.raises(ArtifactError, match=r"format 1; this psc reads format 4.*[Cc]ompile"):
         decode(MAGIC + struct.pack("<II", 1, 0) + b"\0" * 64)
     with pytest.raises(ArtifactError, match="cut short"):
-        decode(MAGIC + struct.pack("<II", 3, 2**31) + b"\0" * 64)
+        decode(MAGIC + struct.pack("<II", VERSION, 2**31) + b"\0" * 64)
 
 
 def forge(data: bytes, change) -> bytes:  # type: ignore[no-untyped-def]

@@ -297,7 +297,7 @@ def test_another_range_than_asked_for(store: Store, said: str) -> None:
         else:
             published()(connection, head, 0)
 
-    with misbehaving(wrong) as url, pytest.raises(RegistryError, match="asked for bytes 100-"):
+    with misbehaving(wrong) as url, pytest.raises(RegistryError, match="psc requested bytes 100-"):
         pull(url, store)
     assert nothing_came(store)
 

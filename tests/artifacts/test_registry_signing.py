@@ -268,6 +268,17 @@ def test_what_was_collected_is_not_signed_again(root: Path, key: Path) -> None:
     assert index.references() == [B] and index.version == 2
 
 
+def test_an_index_that_is_older_for_an_instant_takes_no_signature_away(
+    url: str, key: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with open_registry(url, token=TOKEN) as registry:
+        registry.push(artifact("a"), A, sign=Signer(key))
+        monkeypatch.setattr(registry, "_listed", lambda: [B])  # as another that pushes B has written it, before A was there
+        registry.push(artifact("b"), B, sign=Signer(key))
+        index = Signer(key).trusted.open(_signed_bytes(registry), origin="x")
+    assert index.references() == [A, B] and index.version == 2
+
+
 def test_several_sign_at_once(url: str, key: Path) -> None:
     words = "abcdef"
     found = [reference(artifact(word)) for word in words]

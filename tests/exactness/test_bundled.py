@@ -63,6 +63,66 @@ public final class Thing<T extends Comparable<T>> extends Base implements Runnab
     }
 }
 """,
+    "dot": """// A graph.
+strict DiGraph "G" + "h" {
+  rankdir = LR; node [shape=box, label=<<b>x</b> &lt; y>; color="a\\"b"]
+  a -> b:port:ne -> { c; "d e" } [weight=-1.5 style = dotted][label="x"];
+  subgraph cluster_1 { label = "one
+two"; 1 -> .5 -> \u00e9 edge[] } /* and so on */
+  a, b -> c, d
+}
+""",
+    "sparql": "# A query.\nBASE <http://a/> PREFIX ex: <http://b#>\nprefix : <>\n"
+    + """SELECT DISTINCT ?a (COUNT(DISTINCT *) AS ?n) (STR(?b) + -1.5e3 as ?c) FROM <g> FROM NAMED ex:h {
+  ?a a ex:b.c; :p "x"@en-GB, 'y\\n\\u00e9'^^ex:t, true, 1.0, [ :q ( 1 _:b.1 [] () ) ]; .
+  ?a ^ex:p/(:q|!(a|^:r))*/:s+ ?b . OPTIONAL { ?b :t ?c FILTER(?c < 5 && ?b NOT IN (1, :z) || !BOUND(?x)) }
+  { SELECT * WHERE { ?x ?y ?z } LIMIT 1 OFFSET 2 } UNION { GRAPH ?g {} } MINUS { } SERVICE SILENT <s> { }
+  BIND(IF(REGEX(?a, '^a', "i"), ?a-1, ex:f(?b, 2)) AS ?d) VALUES (?e ?f) { (UNDEF 1) () } FILTER NOT EXISTS { ?a :u ?b }
+}
+GROUP BY ?a (?b AS ?g) HAVING (SUM(?n) > 1) ORDER BY DESC(?a) ?b LIMIT 10 VALUES ?z { :y 2 }
+""",
+    "proto": """// A service.
+syntax = "proto3";
+package a.b.v1;
+import public "google/api/annotations.proto"; /* why */
+option java_package = "com." 'a';
+message Thing {
+  option (x).y = {a: 1 b {c: "d" f: -inf} e: [1, 2] [f.g]: <h: .5>, i: 0x1F; };
+  reserved 2, 9 to 11, 20 to max;
+  optional string name = 1 [deprecated = true, json_name = "n", (a.b).c = -1.5e3];
+  map<string, .google.protobuf.Any> items = 3;
+  oneof kind { int32 message = 4; Inner x = 5; }
+  enum E { A = 0; B = -1 [(c) = "\\n\\x41"]; reserved 3 to 5; }
+  message Inner { repeated Inner inner = 1; ; }
+}
+service S { rpc Get(stream Thing) returns (.a.Thing) { option (google.api.http) = { get: "/v1/{name=*}" }; } rpc B(A) returns (C); }
+""",
+    "csharp": """#nullable enable
+using System.Linq; /* why */
+using static System.Math;
+namespace A.B;
+
+[Serializable, Obsolete("no", error: false)]
+public sealed record Thing<T>(int X, T? Y = default) : Base(X), IThing<List<List<T>>> where T : class, new()
+{
+    private readonly Dictionary<string, (int, T[])> _map = new() { ["a"] = (1, [.. b, c]) };
+#if DEBUG && !(A || B)
+    this is { no C#
+#elif !DEBUG
+    public int Size { get => _map?.Count ?? throw new E(); init; }
+#endif
+    public static Thing<T> operator +(Thing<T> a, Thing<T> b) => a with { X = a.X >> 1 };
+    // What.
+    async Task<int> M(ref int a, params string[] b)
+    {
+        await foreach (var (k, v) in Read<int>(a < 1, c > (2)))
+            if (v is { X: > 0 and < 9 } w && w!.Y is not null or [1, ..]) yield return (int)k;
+        var q = from x in b where x.Length > 0 orderby x descending select $"a {x[..^1],-3:N2} {{b}} {(a ? "c" : 'd')}\\n";
+        return k switch { 1 or 2 => f(out var z, static (_, y) => { y++; }), (int i, _) when i > 0 => 0x_1F, _ => -1 };
+    }
+    string S => $@"a ""{X}"" \\";
+}
+""",
     "rust": """#!/usr/bin/env run
 #![allow(unused)]
 //! Things. /* and /* more */ */
@@ -181,7 +241,9 @@ def test_broken_copies_stop_where_the_parser_says(name: str) -> None:
             assert oracle(name).allowed(broken[: read - 1], [broken[read - 1 : read]])[0]
         accepted = read == len(broken) and matcher.is_completed()
         assert accepted == oracle(name).accepts(broken)
-        if "*" not in new.decode() and "/" not in new.decode():  # an unclosed comment is an operator to Lark, and committed to here
+        # An unclosed comment is an operator to Lark, and committed to here; so are two words in SPARQL, the beginning of a name.
+        joined = name == "sparql" and not new and data[at : at + 1].isspace()
+        if "*" not in new.decode() and "/" not in new.decode() and not joined:
             assert accepted == parses(name, broken), broken
 
 

@@ -1,7 +1,7 @@
 """Masks bit by bit, without an oracle: a token is allowed where a copy of the matcher takes it."""
 
 import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -32,3 +32,32 @@ def check_masks_along(compiled: psc.CompiledGrammar, vocabulary: TokenizerInfo, 
     for at in range(len(text)):
         check_mask(matcher, vocabulary, text[:at])
         assert matcher.accept_token(vocabulary.decoded_vocab.index(text[at : at + 1]))
+
+
+def read_by_tokens(
+    matcher: psc.GrammarMatcher, vocabulary: TokenizerInfo, tokens: Sequence[bytes], data: bytes, rng: random.Random
+) -> None:
+    """Reads a text by tokens that are drawn from those that fit; compares whole masks at random places of it and behind it."""
+    at = 0
+    while at < len(data):
+        if rng.random() < 0.3:
+            check_mask(matcher, vocabulary, data[:at])
+        token = rng.choice([i for i, token in enumerate(tokens) if data.startswith(token, at)])
+        assert matcher.accept_token(token), data[:at]
+        at += len(tokens[token])
+    check_mask(matcher, vocabulary)
+
+
+def go_where_masks_allow(matcher: psc.GrammarMatcher, vocabulary: TokenizerInfo, n_tokens: int, rng: random.Random) -> int:
+    """Accepts 40 tokens of the first `n_tokens`, or fewer if none is allowed any more; compares masks at random places.
+
+    Returns: how many it accepted.
+    """
+    for n in range(40):
+        allowed = [token for token in matcher.allowed_tokens().tolist() if token < n_tokens]
+        if not allowed:
+            return n
+        assert matcher.accept_token(rng.choice(allowed))
+        if rng.random() < 0.3:
+            check_mask(matcher, vocabulary)
+    return 40

@@ -34,7 +34,7 @@ class Lexeme:
     expression: Expression
     mode: str
     is_more: bool
-    """Whether the token goes on with the next lexeme."""
+    """Whether the token continues with the next lexeme."""
     moves: tuple[tuple[str, str], ...]
     """pushMode, popMode and mode, in order, each with its argument."""
     line: int | None

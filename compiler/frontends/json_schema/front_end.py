@@ -28,20 +28,32 @@ def rules_of(
     excludes: Sequence[str] = (),
     parameters: _core.ParameterStyle | None = None,
     unique_items: bool = False,
+    few_sets: bool = False,
+    warns: bool = True,
 ) -> RuleSet:
-    """The rules of a schema, for a grammar or a part of one. Arguments and errors are those of :func:`schema_grammar`."""
+    """The rules of a schema, for a grammar or a part of one. Arguments and errors are those of :func:`schema_grammar`.
+
+    ``warns`` is False where the schema was read before, and its warnings were logged.
+    """
     if_empty = partial(no_value_error, text, settings, origin, parameters is not None)
     try:
         grammar = schema_grammar(
-            text, settings, settings.resources.get, origin, excludes=excludes, parameters=parameters, unique_items=unique_items
+            text,
+            settings,
+            settings.resources.get,
+            origin,
+            excludes=excludes,
+            parameters=parameters,
+            unique_items=unique_items,
+            few_sets=few_sets,
         )
     except GrammarError as e:
         if parameters is not None and "no object is valid" in str(e):
             raise if_empty() from None
         raise
-    for warning in grammar.warnings:
+    for warning in grammar.warnings if warns else ():
         _log.warning("%s: %s", origin, warning)
-    for doubt in grammar.doubts:
+    for doubt in grammar.doubts if warns else ():
         warn(_log, f"{origin}: {doubt}")
     return RuleSet(
         NativeRules(grammar.rules),
@@ -79,6 +91,7 @@ def schema_grammar(
     excludes: Sequence[str] = (),
     parameters: _core.ParameterStyle | None = None,
     unique_items: bool = False,
+    few_sets: bool = False,
 ) -> _core.SchemaGrammar:
     """The rules of a schema as the native core has them.
 
@@ -91,6 +104,8 @@ def schema_grammar(
         parameters: how the whole value is written, if not as JSON.
         unique_items: whether the caller links the machines of arrays whose items must differ, where rules cannot say so
             (`has_unique`). With lenient settings that is left out, for artifacts too.
+        few_sets: leave which members came to the machine where they may come in any order and are more than three, for a machine
+            that is built as it is visited; else rules say it of up to eight.
 
     Raises:
         GrammarError: the schema is malformed, true of no value, or says what cannot be enforced.
@@ -115,6 +130,7 @@ def schema_grammar(
             excludes=list(excludes),
             parameters=parameters,
             unique_items=unique_items and not settings.lenient,
+            few_sets=few_sets,
         )
     except GrammarError as e:
         raise e.reworded(f"{origin}: {e}").with_position(path=origin) from None

@@ -50,8 +50,8 @@ class SchemaOptions(TypedDict, total=False):
 
 
 BOUNDED: Final[SchemaOptions] = {"plain_integers": True, "max_whitespace_cnt": 20, "max_digits": 20}
-"""What servers set so that no model writes white space or digits for ever. White space is then a line break and 19 spaces at most,
-for a value nine levels deep at two spaces each; 2^64 - 1 has 20 digits, and a fraction of 64 bits needs 17."""
+"""What servers set so that no model writes white space or digits without end. White space is then a line break and 19 spaces at
+most, for a value nine levels deep at two spaces each; 2^64 - 1 has 20 digits, and a fraction of 64 bits needs 17."""
 
 
 @dataclass(frozen=True, kw_only=True)

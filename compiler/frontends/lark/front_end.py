@@ -25,6 +25,9 @@ def parse(text: str, options: GrammarOptions, origin: str, names: TokenNames | N
         if not isinstance(options.settings, LayoutSettings):
             return _load(text, options, origin)  # with an indenter, too
         lines = bounded_lines_of(text)
+        if lines.until:  # what is behind it is all that the bounds leave out
+            bounded = _load(text.partition(lines.until)[0], options, origin)
+            return replace(bounded, source=text, settings=options.settings.text)
         grammar = _load(lines.behind(text, options.settings.max_blanks), options, origin)
         return replace(bounded_layout(grammar, options.settings, lines.kept), source=text)
     except ResourceLimitError:

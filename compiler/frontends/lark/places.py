@@ -113,7 +113,7 @@ class Places:
 
     @cached_property
     def _ends(self) -> list[int]:
-        """Where lines end, but within what goes on."""
+        """Where lines end, but not within an item."""
         return [offset for kind, _, offset in self._tokens if kind == "_NL"]
 
     @cached_property

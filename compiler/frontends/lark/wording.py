@@ -146,7 +146,7 @@ def _hint(error: UnexpectedToken, expected: set[str], text: str, offset: int) ->
                 line, column = text.count("\n", 0, opened) + 1, opened - text.rfind("\n", 0, opened)
                 return f'the "{opens}" of line {line}, column {column} is not closed'
     if "_IMPORT" in expected and kind in ("STRING", "REGEXP", "_LPAR", "_LBRA"):
-        return "a line on which a rule goes on begins with |"
+        return "a line that continues a rule begins with |"
     if kind in ("_RPAR", "_RBRA", "_RBRACE"):
         return f"this {_TOKENS[kind]} closes nothing; a bracket as text is written in double quotes"
     if expected <= {"_COLON", "_DOT", "_LBRACE"} and expected:

@@ -1,6 +1,6 @@
 """Tokens of the dialect to its syntax.
 
-An item (rule, terminal, statement) ends with its line; a line that begins with `|` goes on with the item before, and inside
+An item (rule, terminal, statement) ends with its line; a line that begins with `|` continues the item before, and inside
 brackets line ends are space. Cost: linear; groups are one level of Python's stack each, at most `MAX_NESTING`.
 """
 
@@ -41,7 +41,7 @@ MAX_COUNT: Final = limit("llguidance_count")
 
 _ENDS_ROW: Final = frozenset(("newline", "|", "&", "->", ")", "]", "}", "end"))
 _REFUSED_DIRECTIVES: Final = {
-    "%declare": "directive %declare is not supported: a terminal without text is never met; define it, or leave it out",
+    "%declare": "directive %declare is not supported: a terminal without text never matches; define it, or leave it out",
     "%override": "directive %override is not supported; write the rule once",
     "%extend": "directive %extend is not supported; write all alternatives in one place",
 }

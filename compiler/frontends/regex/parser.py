@@ -103,7 +103,7 @@ def regex_rule_set(pattern: str, *, source_name: str = "<regex>", dialect: Diale
 
 @dataclass
 class _Group:
-    """A group that is being read: finished alternatives, and the items of the one at hand."""
+    """A group that is being read: finished alternatives, and the items of the current one."""
 
     opened: int
     flags: int

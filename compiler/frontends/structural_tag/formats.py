@@ -3,7 +3,7 @@
 This is the only declaration of them. From it follow the objects that programs make (`psc.tool_calls.structural_tag`), the checked
 reading of a document (`reader`), and what `rules` may rely on. Which text each format matches: docs/structural-tags.md.
 
-A field of these is as wide as XGrammar's class has it. What a document may not say all the same, because no text could be meant by
+A field of these is as wide as XGrammar's class has it. What a document still may not say, because no text could be meant by
 it, is a note beside the type, see :class:`Note`: an object may have it for a time, while it is put together.
 """
 
@@ -279,7 +279,7 @@ class DispatchFormat(Format):
     type: Literal["dispatch"] = "dispatch"
     rules: Filled[list[tuple[Text, Format]]]
     loop: bool = True
-    """Whether free text goes on after a rule; else the first rule ends the text."""
+    """Whether free text continues after a rule; else the first rule ends the text."""
     excludes: list[Text] = field(default_factory=list)
 
 

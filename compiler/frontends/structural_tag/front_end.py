@@ -82,7 +82,7 @@ def find_imports(text: str) -> Imports:
 
 
 def with_names(text: str, named: Callable[[str], str]) -> str:
-    """A document in which bundled grammars go by other names; as it is where it names none.
+    """A document in which bundled grammars have other names; as it is where it names none.
 
     Args:
         text: the document.

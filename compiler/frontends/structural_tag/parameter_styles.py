@@ -1,7 +1,7 @@
 """How models write the arguments of a call, if not as JSON: a list of parameters between markers, by the schema of the arguments.
 
 The styles are facts of chat templates. A string is raw text up to the first marker that ends it, so it cannot contain that marker;
-its pattern, format and length hold all the same, of the raw text. Where models write line breaks around a value, or their parsers
+its pattern, format and length still apply, to the raw text. Where models write line breaks around a value, or their parsers
 take them off, one on each side is layout and no part of the string. Other values are JSON. In two of the styles values within
 values are parameters and items again. native/schema/parameter_style.hpp says what stands where, native/schema/parameters.cpp makes
 the rules.

@@ -434,7 +434,7 @@ def _bounds(form: formats.RepeatFormat, path: str) -> tuple[int, int | None]:
 
 
 def _endless(content: Format, path: str) -> str | None:
-    """The path of free text that goes on for ever, at the end of a content, if there is some."""
+    """The path of free text that has no end, at the end of a content, if there is some."""
     todo = [(content, path)]
     for form, at in todo:
         match form:

@@ -9,7 +9,7 @@ There are two kinds, which differ in the threads only:
 * `fullmatch`: the threads are a set, and any thread at the end accepts.
 * `match`, where priorities decide: the threads are a list in the order in which Python's matcher would try them. The
   first to succeed is the match, so a thread that has matched before the end of the text cuts off those behind it, at
-  once, or as long as its remaining obligations can still be met.
+  once, or as long as its remaining obligations can still be fulfilled.
 
 Cost: milliseconds for what grammars contain; bounded by `MAX_STATES` states and the simulation's own limit.
 Source: the subset construction; for the ordered kind, R. Cox, "Regular Expression Matching: the Virtual Machine Approach".

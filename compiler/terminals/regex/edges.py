@@ -104,7 +104,7 @@ class _Reach:
         return found
 
     def looks_back(self, body: int, before: int) -> bool:
-        """Whether the body of a lookahead, with so many characters before it, has an assertion that looks further back."""
+        """Whether the body of a lookahead, with this number of characters before it, has an assertion that looks further back."""
         for node, more in self.distances(body).items():
             kind, arg, out = self._nodes[node]
             at = before + more

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -18,6 +18,8 @@ from psc._core import stop_if_cancelled
 from psc.compiler.expressions.expression import EMPTY, NOTHING, Chars, Choice, Expression, Literal, Repeat, Sequence
 from psc.compiler.terminals.regex.codepoints import Bounds, category, character_set, complement, sre, union, watched_parse
 from psc.compiler.terminals.regex.partition import without_surrogates
+
+_IGNORECASE: Final = int(re.IGNORECASE)  # as a number, since a flag takes a microsecond to look at
 
 
 class _NotAnExpression(Exception):
@@ -29,9 +31,13 @@ def literal_expression(text: str, *, ignoring_case: bool) -> Expression:
     return Sequence(tuple(map(_either_case, text))) if ignoring_case else Literal(text)
 
 
-@lru_cache(maxsize=1024)
 def _either_case(character: str) -> Expression:
-    bounds = character_set(sre.LITERAL, ord(character), re.IGNORECASE | re.UNICODE)
+    return _one_character(ord(character), int(re.IGNORECASE | re.UNICODE))
+
+
+@lru_cache(maxsize=4096)
+def _one_character(character: int, flags: int) -> Chars:
+    bounds = character_set(sre.LITERAL, character, flags)
     assert bounds is not None
     return chars(bounds)
 
@@ -70,13 +76,13 @@ def _parse(pattern: str, flags: int) -> tuple[Any, int]:
     except (re.error, RecursionError, OverflowError):
         return None, flags
     flags |= tree.state.flags
-    return tree, flags if flags & re.ASCII else flags | re.UNICODE
+    return tree, int(flags if flags & re.ASCII else flags | re.UNICODE)
 
 
 def _with(flags: int, added: int, removed: int) -> int:
     if added & (re.ASCII | re.UNICODE):
         flags &= ~(re.ASCII | re.UNICODE)
-    return (flags | added) & ~removed
+    return int((flags | added) & ~removed)
 
 
 def _sequence(items: list[Any], flags: int) -> Expression:
@@ -84,13 +90,13 @@ def _sequence(items: list[Any], flags: int) -> Expression:
     text: list[str] = []
     for op, value in items:
         stop_if_cancelled()
-        if op is sre.LITERAL and not flags & re.IGNORECASE:
+        if op is sre.LITERAL and not flags & _IGNORECASE:
             text.append(chr(value))
             continue
         if text:
             parts.append(Literal("".join(text)))
             text = []
-        parts.append(_item(op, value, flags))
+        parts.append(_one_character(value, flags) if op is sre.LITERAL else _item(op, value, flags))
     if text:
         parts.append(Literal("".join(text)))
     return parts[0] if len(parts) == 1 else Sequence(tuple(parts)) if parts else EMPTY

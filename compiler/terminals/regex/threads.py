@@ -16,7 +16,7 @@ not match.
 
 Cost: exponential at worst in nested lookarounds, so all steps are counted and bounded by `MAX_WORK`, some ten seconds.
 Source: R. Cox, "Regular Expression Matching: the Virtual Machine Approach"; A. K. Chandra, D. C. Kozen, L. J. Stockmeyer,
-"Alternation" (1981), of which obligations are the case at hand. Empty iterations follow CPython's _sre.
+"Alternation" (1981), of which obligations are this case. Empty iterations follow CPython's _sre.
 """
 
 from __future__ import annotations
@@ -321,7 +321,7 @@ class Simulation:
     # Verdicts at the end
 
     def are_met(self, obligations: Obligations, at: Position) -> bool | None:
-        """Whether `obligations` are met if the text ends here; None if `at` lets more follow, and it matters."""
+        """Whether `obligations` are fulfilled if the text ends here; None if `at` lets more follow, and it matters."""
         result: bool | None = True
         for duty in obligations:
             verdict = self.succeeds(duty >> 1, at)

@@ -104,23 +104,30 @@ TEXTS = {
     "sqlite": "SELECT a / 2 FROM t WHERE b = '-- no';",
     "graphql": '{ user(id: "# no") { name friends } }',
     "go": 'package a; func f() { x := 4 / 2; s := "// no"; return }',
+    "proto": 'syntax = "proto3"; option a = "// no"; message B { string c = 1 [d = \'/* no\']; }',
+    "dot": 'digraph { a -> b [ c = "// no" ] ; d = <e/*no*/> }',
+    "sparql": "SELECT * { ?a :b '# no' ; <c#d> ?e }",
+    "cypher": "MATCH (a)-[:B]->(c {d: '// no'}) RETURN a.b / 2, `/*no`",
     "rust": 'fn f(a: &\'static str) { let x = 4 / 2; m!("// no", r#"/* no"#); }',
+    "csharp": 'class A { int x = 4 / 2; string s = @"// no", t = $"/* {x} no */"; char c = \'/\'; }',
     "javascript": "let x = 4 / 2, s = '// no'; f(x, /[/*]/)",
     "typescript": "let x: number = 4 / 2, s = '// no'; f<T>(x, /[/*]/)",
     "jsx": "let x = 4 / 2, s = '// no', e = <a b='/* no'><c d /></a>",
     "tsx": "let x: number = 4 / 2, s = '// no', e = <a b='/* no'><c d /></a>",
     "python": "f(x, 4 / 2, s('# no'), [a, b])",
+    "cpp": 'int main() { auto x = 4 / 2; std::vector<a<b>> s{"// no", R"x(/* no)x"}; return x; }',
     "c": 'int main(void) { int x = 4 / 2; char *s = "// no"; return x; }',
 }
-LINES_APART = ("c", "go", "javascript", "typescript", "jsx", "tsx")
+LINES_APART = ("c", "cpp", "go", "javascript", "typescript", "jsx", "tsx")
 """Of these, what is from a line end on is a lexeme of its own."""
-COMMENTS = {"graphql": "# c\n", "python": "# c\n"}
+COMMENTS = {"graphql": "# c\n", "python": "# c\n", "sparql": "# c\n"}
 EMPTY_LINES = {"python": 8}
 
 
 def test_which_can_be_bounded() -> None:
-    assert {name for name in bundled_names() if bundled_bounds_layout(name)} == set(TEXTS)
-    for name in sorted({*bundled_names()} - {*TEXTS}):
+    of_rules = {"yaml"}  # tests/compiler/grammars/test_yaml.py
+    assert {name for name in bundled_names() if bundled_bounds_layout(name)} == {*TEXTS} | of_rules
+    for name in sorted({*bundled_names()} - {*TEXTS} - of_rules):
         with pytest.raises(GrammarError, match=r"layout|no such option"):
             Grammar.parse(find_grammar(f"{name}?layout=bounded").request())
 
@@ -210,7 +217,7 @@ def test_a_model_that_loves_blanks(name: str) -> None:
         assert matcher.accept_token(token)
         text += VOCABULARY.decoded_vocab[token]
     runs = re.findall(rb"[ \n\t]+", re.sub(rb"\"[^\"]*(\"|$)|'[^']*('|$)|`[^`]*(`|$)", b"''", text))
-    assert all(is_short(name, run) for run in runs) and len(runs) > 3
+    assert all(is_short(name, run) for run in runs) and len(runs) > 2
     assert psc.GrammarMatcher(bundled(name)).accept_string(text)
 
 

@@ -38,7 +38,7 @@ CASES = [
     ('start "a"\n', 1, 7, ['found "a"', "a rule is written name: …"]),
     ('Start: "a"\n', 1, 1, ['found "Start"', "all lower case (a rule) or all upper case (a terminal)"]),
     ("start: aB\n", 1, 8, ["rule 'a' is not defined"]),
-    ('start: "a"\n  "b"\n', 2, 3, ["a line on which a rule goes on begins with |"]),
+    ('start: "a"\n  "b"\n', 2, 3, ["a line that continues a rule begins with |"]),
     ("start: | | ->\n", 1, 14, ["found the end of the line, expected the name of a rule"]),
     ('start: "a" -> B\n', 1, 15, ['found "B", expected the name of a rule']),
     ("start: \\d+\n", 1, 8, ["within quotes or slashes"]),
