@@ -17,9 +17,9 @@ from psc.errors import GrammarError
 
 _FOLDER = Path(__file__).parent
 
-_MODAL = {"javascript", "jsx", "python", "tsx", "typescript"}
-_CONTEXTUAL = {"yaml"}
-_KEEP_ALL_ACTIONS = {"c", "tsx", "typescript"}
+_MODAL = {"csharp", "javascript", "jsx", "python", "tsx", "typescript"}
+_CONTEXTUAL = {"bash", "yaml"}
+_KEEP_ALL_ACTIONS = {"c", "cpp", "csharp", "cypher", "tsx", "typescript"}
 _PARTS = {"c": {"preprocessed": "// macros\n"}}
 """Of bundled grammars whose last rules can be left out: what the rest is called, and the line that these rules begin with."""
 
@@ -81,7 +81,7 @@ def why_unbounded(name: str) -> str:
 
     It has, where it ignores blanks and comments alone, or `bounded_lines` defines its other layout again.
     """
-    if name in _CONTEXTUAL:
+    if name in _CONTEXTUAL and name not in BOUNDED_LINES:
         return "its layout says what belongs to what, and is in its rules"
     return "" if bundled_path(name).suffix == ".lark" else "a grammar in EBNF has its layout in its rules"
 

@@ -7,6 +7,9 @@ ignored here is refused then, as comments are, but what is kept.
     _NL: (/\n/ | COMMENT_WITH_LINE_END) (…)*      becomes      _NL: /\n[ \t\r\n]{0,n-1}/
 
 A text begins with its first word: in Go and Python by another start, in JavaScript since LEADING is ignored.
+
+YAML's layout says what belongs to what, and nothing of it is ignored. Its text is the grammar with bounded layout up to a line, and
+behind that what any layout adds.
 """
 
 from __future__ import annotations
@@ -25,6 +28,8 @@ class BoundedLines:
     """In Lark's language; n is the limit, in braces."""
     kept: frozenset[str] = frozenset()
     """Names of ignored terminals that are bounded already."""
+    until: str = ""
+    """The line before which the text has bounded layout, whatever n is; empty where `definitions` say."""
 
     def behind(self, text: str, most: int) -> str:
         """A grammar's text with the definitions behind it, for at most this number of blanks."""
@@ -94,8 +99,12 @@ LONG_STRING.1: (/[nbx]|u&/i? QUOTED (NEXT_LINE QUOTED)* | "e"i ESCAPED (NEXT_LIN
 %ignore LONG_STRING
 """
 
+_OF_C: Final = BoundedLines(_C, frozenset({"BLANK", "NEWLINES", "DIRECTIVE_LINE"}))
+
 BOUNDED_LINES: Final[Mapping[str, BoundedLines]] = {
-    "c": BoundedLines(_C, frozenset({"BLANK", "NEWLINES", "DIRECTIVE_LINE"})),
+    "c": _OF_C,
+    "cpp": _OF_C,
+    "csharp": BoundedLines("\n%override start: unit\n"),  # a directive is a comment that begins with a line end
     "go": BoundedLines(_GO),
     "rust": BoundedLines("\n%override start: _items_of_file?\n"),  # neither a byte order mark nor a `#!` line
     "javascript": BoundedLines(_JAVASCRIPT),
@@ -104,5 +113,6 @@ BOUNDED_LINES: Final[Mapping[str, BoundedLines]] = {
     "python": BoundedLines(_PYTHON, frozenset({"BLANKS"})),
     "tsx": BoundedLines(_JAVASCRIPT + _ELEMENTS + _TYPED_ELEMENTS),
     "typescript": BoundedLines(_JAVASCRIPT),
+    "yaml": BoundedLines("", until="\n// any layout\n"),
 }
 """By the name of the grammar."""

@@ -145,7 +145,7 @@ class ArtifactLookup:
         try:
             place = temporary_store()
         except StoreError as e:
-            self._warn(f"no registry is asked for artifacts, since downloads cannot be kept anywhere: {e}")
+            self._warn(f"psc asks no registry for artifacts, because it cannot keep downloads anywhere: {e}")
             return
         self._registries = _registries(registry, memory=place.root)
         if self._registries is not None:
@@ -171,7 +171,7 @@ class ArtifactLookup:
             The artifact, and where it lies; None when there is none, or not yet.
 
         Raises:
-            CompilationCancelledError: it was called off; the download goes on.
+            CompilationCancelledError: it was called off; the download continues.
 
         A store that cannot be read is a warning, and counts as empty.
         """
@@ -314,8 +314,8 @@ class ArtifactLookup:
 
 def _unreachable(error: BaseException) -> str:
     if isinstance(error, StoreError):
-        return f"an artifact cannot be kept here, and none is asked for again for {_ASK_AGAIN_AFTER_S:.0f} s: {error}"
-    return f"no registry could be asked for an artifact, and nobody is asked again for {_ASK_AGAIN_AFTER_S:.0f} s: {error}"
+        return f"psc cannot keep an artifact here, and downloads none for {_ASK_AGAIN_AFTER_S:.0f} s: {error}"
+    return f"no registry answered, and psc asks none again for {_ASK_AGAIN_AFTER_S:.0f} s: {error}"
 
 
 def _registries(

@@ -109,7 +109,7 @@ def build_machine(
             cache = PartCache(shared_vocabulary(tokenizer_info), tokenizer_info.vocab_size, 0) if parts is None else parts()
             linked = link(plan, cache, max(cache_limit_bytes, 0))
             return BuiltMachine(linked.machine, describe, linked.terminal_names)
-    tables = grammar.tables(store=store)
+    tables = grammar.machine_tables(store=store)
     _warn(grammar, unspellable(tables, tokenizer_info))
     symbols = tables.symbols(tokenizer_info.vocab_size)
     if index is None or len(symbols):
@@ -121,7 +121,7 @@ def describe_grammar(grammar: Grammar, tokenizer_info: TokenizerInfo) -> dict[st
     """The metadata of a machine that is built as matchers visit it."""
     from psc.compiler.pipeline.build import describe
 
-    return describe(grammar.parsed.cfg, tokenizer_info)
+    return describe(grammar.parsed.machine_tables().cfg, tokenizer_info)
 
 
 @dataclass(frozen=True)

@@ -190,7 +190,7 @@ class GrammarCache:
                 self._forget_twins(entry)
 
     def drop(self, compiled: CompiledGrammar) -> None:
-        """Drops a grammar, likewise."""
+        """Drops a grammar in the same way."""
         with self._lock:
             for key, cached in self._compiled():
                 if cached is compiled:

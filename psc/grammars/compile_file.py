@@ -51,9 +51,9 @@ class CompileReport:
     record: Mapping[str, Any]
     """Times, peak memory, machine and the files that were read."""
     verification: Mapping[str, int] | None = None
-    """What was compared with the paper's construction, and found equal; None where that was not asked for."""
+    """What was compared with the paper's construction, and found equal; None where that was not requested."""
     warm: WarmRowNames | None = None
-    """The rows that texts met; None where no texts were given, or the artifact is not closed."""
+    """The rows that texts use; None where no texts were given, or the artifact is not closed."""
 
 
 def compile_to_artifact(

@@ -61,7 +61,7 @@ class CompiledGrammar(LoadedGrammar):
             metadata: as the compiler wrote it.
             tokenizer_info: the vocabulary, or a function that finds it.
             place: the file, for messages.
-            grammar: what was compiled, if it is at hand; else it is read when it is asked for.
+            grammar: what was compiled, if the caller has it; else it is read when it is needed.
             request: what it is read from then; None is the metadata.
             read_file: gives the bytes of the artifact that this is from, or None when there are none (any more).
             names_of_terminals: gives the names of the machine's terminals, where they are not those of the metadata.
@@ -106,7 +106,7 @@ class CompiledGrammar(LoadedGrammar):
     def marks_rules(self) -> bool:
         """Whether the grammar may have rules with the options ``capture`` or ``temperature``, of which matchers tell.
 
-        Told from the text; nothing is parsed.
+        Read from the text; nothing is parsed.
         """
         if self._grammar is not None:
             return _may_mark_rules(self._grammar.language, self._grammar.source, self._grammar.request.options.settings.text)
@@ -126,9 +126,9 @@ class CompiledGrammar(LoadedGrammar):
         return marked_rules(self.grammar.for_vocabulary(self.tokenizer_info).parsed.rules)
 
     def build_ahead(self, masks: int) -> None:
-        """Has a thread build the first mask, and the masks a few bytes further on, before they are asked for.
+        """Has a thread build the first mask, and the masks a few bytes further on, in advance.
 
-        A grammar that came closed from an artifact has everything, and needs none of it. Asked for again, nothing more is built.
+        A grammar that came closed from an artifact has everything, and needs none of it. A second call builds nothing more.
 
         Args:
             masks: how many; 0 is none.
@@ -137,7 +137,7 @@ class CompiledGrammar(LoadedGrammar):
             self._warming = WARMER.add(self, masks_ahead(self._machine, masks), self.place)
 
     def wait_until_warm(self, timeout_s: float | None = None) -> bool:
-        """Waits until what is built before it is asked for is there. Without that a matcher builds what it needs itself.
+        """Waits until what is built in advance is there. Without that a matcher builds what it needs itself.
 
         Args:
             timeout_s: None waits until then.
@@ -168,7 +168,7 @@ class CompiledGrammar(LoadedGrammar):
         return path
 
     def __reduce__(self) -> tuple[Callable[..., CompiledGrammar], tuple[object, ...]]:
-        """Pickled with its vocabulary, where that is at hand: an artifact as its bytes, else the grammar, built again as visited.
+        """Pickled with its vocabulary, where it has that: an artifact as its bytes, else the grammar, built again as visited.
 
         Matchers cannot be pickled: they share what their grammar has built. Send the grammar and the tokens accepted.
         """
@@ -296,7 +296,7 @@ def compiled_like(like: CompiledGrammar, grammar: Grammar, parts: Callable[[], P
 
     Args:
         like: of the same vocabulary, linked.
-        grammar: whose rules are read when they are asked for.
+        grammar: whose rules are read when they are needed.
         parts: gives those of other grammars.
 
     Cost: some microseconds.

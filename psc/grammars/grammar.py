@@ -118,7 +118,7 @@ class Grammar:
         named_grammars: Mapping[str, Grammar | str] | None = None,
         dialect: LarkDialect | None = None,
         start: str = "start",
-        lexer: LarkLexer = "contextual",
+        lexer: LarkLexer | None = None,
         keep_all_actions: bool = False,
         indenter: object = None,
         refuse_conflicts: bool = False,
@@ -135,7 +135,7 @@ class Grammar:
             start: the rule that a whole text must match.
             lexer: "contextual", Lark's default with LALR, tries the terminals that the parser can take; "basic" tries all; "modal"
                 tries some only where the parser can take them; "flush" and "flush-modal" are "basic" and "modal" for texts that do
-                not begin with what is ignored, see docs/language.md.
+                not begin with what is ignored, see docs/language.md. None is what the text's first line says, or "contextual".
             keep_all_actions: take any context-free grammar, where Lark would refuse it or let a shift win over a reduction.
             indenter: what Lark's ``postlex=`` has, where that is an ``Indenter``: a subclass of ``lark.indenter.Indenter``, an
                 instance, a dict of its attributes, or True for those of Lark's ``PythonIndenter``; see docs/indenter.md.
@@ -378,6 +378,10 @@ class Grammar:
         if self.request.front_end.keeps_tables and not self.parsed.has_tables:
             known_grammars.remember(self.request, self.parsed, store)
         return self.parsed.tables()
+
+    def machine_tables(self, *, store: Store | None = None) -> GrammarTables:
+        """The same for a machine that is built as it is visited, where they may be smaller; arguments and errors as of `tables`."""
+        return self.tables(store=store) if self.request.front_end.keeps_tables else self.parsed.machine_tables()
 
     def require_no_conflicts(self) -> None:
         """Raises GrammarError where shift/reduce conflicts are decided for the shift, unless the grammar is a bundled one."""

@@ -1,6 +1,6 @@
 """Grammars to compiled grammars, in the process: from an artifact where there is one, else just in time; kept, within a limit.
 
-A compiler belongs to one vocabulary. Whatever it is asked for becomes a ``GrammarRequest``: by that it keeps what is compiled, and
+A compiler belongs to one vocabulary. Each request becomes a ``GrammarRequest``: by that it keeps what is compiled, and
 from that comes the key under which artifacts are found.
 """
 
@@ -63,7 +63,7 @@ class GrammarCompiler:
         registry_patience_s: how long a compilation waits for them. What arrives later is used from then on.
         masks_ahead: how many masks of a grammar that is built just in time a thread builds once it is compiled, before it is asked:
             the first one, and those a few bytes further on. 0 is no thread; 1 is good where a prefill comes before the first
-            mask is asked for. See docs/serving/artifacts.md.
+            mask is needed. See docs/serving/artifacts.md.
 
     Raises:
         ValueError: the first argument is not a ``TokenizerInfo``, the limit is below -1, or the number of masks below 0.
@@ -206,7 +206,7 @@ class GrammarCompiler:
         named_grammars: Mapping[str, Grammar | str] | None = None,
         dialect: LarkDialect | None = None,
         start: str = "start",
-        lexer: LarkLexer = "contextual",
+        lexer: LarkLexer | None = None,
         keep_all_actions: bool = False,
         indenter: object = None,
         refuse_conflicts: bool = False,
@@ -220,7 +220,7 @@ class GrammarCompiler:
             named_grammars: what the dialect refers to, see ``Grammar.from_lark``.
             dialect: what the text is in, where that is not to be seen from the text, see ``Grammar.from_lark``.
             start: the rule that a whole text must match.
-            lexer: "contextual", as Lark's default is, "basic", "flush", "modal" or "flush-modal", see ``Grammar.from_lark``.
+            lexer: "contextual", "basic", "flush", "modal" or "flush-modal", see ``Grammar.from_lark``.
             keep_all_actions: take any context-free grammar, where Lark would refuse it or resolve a conflict.
             indenter: what Lark's ``postlex=`` has, where that is an ``Indenter``, see ``Grammar.from_lark``.
             refuse_conflicts: raise where Lark lets a shift win over a reduction, see ``Grammar.from_lark``.
@@ -465,7 +465,7 @@ def _end_in_child() -> None:
     for future in list(_finishing):
         if not future.done():
             future._condition = threading.Condition()  # a thread may have held it
-            future.set_exception(CompilationCancelledError("the process forked while this was built: the parent goes on with it"))
+            future.set_exception(CompilationCancelledError("the process forked while this was built: the parent continues"))
 
 
 in_child(_end_in_child)

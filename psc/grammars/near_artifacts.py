@@ -38,13 +38,13 @@ class Wanted:
     key: str
     """Of its inputs."""
     grammar: str
-    """What the grammar goes by in a store or a registry."""
+    """The name of the grammar in a store or a registry."""
     whole: str
-    """What the grammar with all layout goes by, where the one wanted is a bundled one with bounded layout; else `grammar`."""
+    """The name of the grammar with all layout, where the one wanted is a bundled one with bounded layout; else `grammar`."""
     origin: str
     """What the grammar is called."""
     tokenizer_name: str
-    """What the tokenizer goes by there."""
+    """The name of the tokenizer there."""
     tokenizer_info: TokenizerInfo
     fingerprint: str
     """What the grammar's artifacts depend on of the vocabulary, see ``GrammarKey.fingerprint_of``."""
@@ -80,7 +80,7 @@ class Wanted:
 
 
 def near(wanted: Wanted, references: Iterable[Reference]) -> list[Reference]:
-    """Those that are of the grammar wanted, or go by its name and the tokenizer's; the likest first, each artifact once."""
+    """Those that are of the grammar wanted, or have its name and the tokenizer's; the likest first, each artifact once."""
     found = {r.digest: r for r in sorted(references, reverse=True) if _likeness(wanted, r)}
     return sorted(found.values(), key=lambda r: (-_likeness(wanted, r), r.grammar, r.tokenizer))
 

@@ -1,4 +1,4 @@
-"""Texts that tell which mask rows of an artifact are asked for first: they are read token by token, and the rows noted.
+"""Texts that show which mask rows of an artifact are needed first: they are read token by token, and the rows noted.
 
 A text is cut into the vocabulary's longest tokens, as `psc check` does it. A model's own tokenizer cuts elsewhere at times; of the
 rows that its tokens meet in sources of the JDK, 99% are among those of the longest tokens. What is noted are names of rows, see
@@ -36,7 +36,7 @@ class WarmText:
 
 @dataclass(frozen=True)
 class WarmRowNames:
-    """The rows that texts met."""
+    """The rows that texts use."""
 
     arrays: Mapping[str, IntArray]
     """The sections of an artifact that name them."""
@@ -74,7 +74,7 @@ def rows_met(
 
     Args:
         arrays: of a closed artifact.
-        metadata: likewise.
+        metadata: of the same.
         tokenizer_info: the vocabulary that it was compiled for.
         texts: names and bytes. One that the grammar refuses counts as far as it goes.
     """

@@ -56,7 +56,7 @@ class Warming:
         except StopIteration:
             return False
         except Exception:
-            _log.debug("%s: what may be asked for is not built in advance", self._name, exc_info=True)
+            _log.debug("%s: psc cannot build masks in advance", self._name, exc_info=True)
             return False
         return True
 

@@ -60,10 +60,19 @@ CASES = {
     "typescript-tsx": (["let a: B[] = <c<D>>{e!}</c>"], ["x = <a>b", "x = <a></b>", "x = <T>(a) => a"]),
     "javac": (["class A { int é; }", ""], ["class A { int }", "class A {} import b.c;", "class A { int a = 1_; }"]),
     "gcc": (["int f(void) { return nothing; }", '# 1 "a.h"\n\nint a;', ""], ["int a", "a b;", "f() { }", "int f(void) { 1 2; }"]),
+    "g++": (
+        ["template <class T> T f(T a) { return a < 1 ? a : T(); }", '# 1 "a.h"\n\nint a;', ""],
+        ["int a", "a b;", "f() { }", "int f() { 1 2; }", "int f() { return nothing; }"],
+    ),
     "rustc": (
         ["mod nowhere; fn f() -> Unknown { m!(a => 'b) }", "fn f() { if let A = b && c {} }", ""],
         ["fn f( {}", "fn f() { let a = 1 let b; }", 'fn f() { print!(f"a") }', 'r#"'],
     ),
+    "roslyn": (
+        ["class A { Unknown b() => c(); }", "var a = 1;", "", "a?.b(); typeof(A<,>).c();"],
+        ["class A { int }", "1 + 2;", "a?.b;", "a(); namespace B;", "new A<>();", "a.b;\u00e9"],
+    ),
+    "bash": (["echo $UNKNOWN; a() { b; }", "", "cat <<A\nA"], ["if true", "then", "echo 'a", "cat <<A\na", "\nfor; do"]),
     f"{OTHER_PYTHON}{sys.executable}": (["x = 1\n", "", "# \U0001f600\n"], ["x = \n", "def f(:\n", "\0"]),
     "gofmt": (["package p\n\nfunc f() {}\n"], ["", "package p\nfunc f( {}\n", "package p\n//line x.go:1\nfunc f( {}\n"]),
 }

@@ -49,6 +49,19 @@ def test_lark():
     assert (options.lexer, options.keep_all_actions, options.start) == ("basic", True, "s")
 
 
+def test_the_first_line_of_a_lark_text_may_say_its_lexer(tmp_path):
+    text = '// psc: lexer=basic\nstart: A "b"\nA: "ab" | "a"\n'
+    path = tmp_path / "g.lark"
+    path.write_text(text)
+    compiler = psc.GrammarCompiler(byte_tokenizer(), store=False)
+    for grammar in (Grammar.from_lark(text), compiler.compile_lark(text).grammar, compiler.compile_file(path).grammar):
+        assert grammar.lexer == "basic"
+    assert Grammar.from_lark(text, lexer="contextual").lexer == "contextual"
+    assert Grammar.from_lark("\n" + text).lexer == "contextual"
+    with pytest.raises(GrammarError, match="lexer='any': a Lark grammar is lexed by 'contextual' or 'basic'"):
+        Grammar.from_lark(text.replace("basic", "any"))
+
+
 def test_builtin_json():
     text = str(Grammar.builtin_json_grammar())
     assert text.startswith("root ::= object | array\n")

@@ -6,10 +6,10 @@ ECMAScript's own grammar looks further ahead than one token, and its parser may 
 an LALR(1) parser:
 
 *Line ends.* `NL` is all blanks and comments up to the next token, if there is a line end among them; other blanks are ignored. A
-token that only goes on with something (`)`, `,`, `*`, `.`) takes line ends before it into its own terminal, since no semicolon is
+token that only continues something (`)`, `,`, `*`, `.`) takes line ends before it into its own terminal, since no semicolon is
 put in before it. A token after which something has to follow may be followed by `NL`: the rules of TOKENS. So `NL` is left between
-an end and a beginning, where it is a semicolon. Of what both goes on and begins, such as `(`, there are two terminals, `LPAR` and
-`NL_LPAR` with line ends before it. After `a` the parser shifts either; after `a++`, which no `(` goes on, it reduces and takes
+an end and a beginning, where it is a semicolon. Of what both continues and begins, such as `(`, there are two terminals, `LPAR` and
+`NL_LPAR` with line ends before it. After `a` the parser shifts either; after `a++`, which no `(` continues, it reduces and takes
 `NL_LPAR` as the beginning of the next statement. That a shift wins over a reduction is thus the rule of the standard, that a
 semicolon is put in only before a token that cannot go on.
 
@@ -20,17 +20,16 @@ derivation for each of its kinds.
 
 *Where an expression stands.* Some may not begin with `{`, `function`, `class`, and in the head of a for there is no `in`. A rule
 whose name ends in `_V` has a copy for each of STARTS, one in `_I` a second one without `in`, and one in `_VI` those of COPIES. An
-alternative marked `{…}` is only in the copies that the mark names, or, after a `-`, not in these. What an expression goes on with
+alternative marked `{…}` is only in the copies that the mark names, or, after a `-`, not in these. What continues an expression
 is the same in all copies, so it is rules of its own (`member_tail`, `infix_I`), and a copy is little more than what it begins with.
 """
 
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import Final
 
-from psc.compiler.grammars.writers import sections
+from psc.compiler.grammars.writers import sections, write
 
 _TEXTS: Final = sections("ecmascript")
 
@@ -48,7 +47,7 @@ RULES: Final = _TEXTS["rules"]
 
 
 PRIORITIES: Final = {"head": ".4", "object": ".3", "left": ".2", "get_nl": ".2", "set_nl": ".2", "static_nl": ".2"}
-"""Of two reductions, which: what a token can go on with, it goes on with."""
+"""Of two reductions, which: what a token can continue, it continues."""
 SPOKEN: Final = {'"!"': "not_nl", '"~"': "complement_nl", '"@"': "at_nl"}
 
 TERMINALS: Final = _TEXTS["terminals"]
@@ -167,7 +166,7 @@ def grammar() -> str:
 
 def main() -> None:
     """Writes the file."""
-    Path(__file__).parents[1].joinpath("javascript.lark").write_text(grammar(), encoding="utf-8")
+    write("javascript.lark", grammar())
 
 
 if __name__ == "__main__":

@@ -10,16 +10,15 @@ the parser can take one of them, and there it leaves nothing out. Within tags ea
 *What is behind an element* is lexed by where the element stands: in an expression, in another element, or as the value of an
 attribute. So the rule of what ends an element has a copy for each, and its last `>` is of a state of its own.
 
-*No `<` goes on behind an element*, as in `<a/><b/>`, which would otherwise be comparisons. So expressions that end with an element
+*No `<` continues an element*, as in `<a/><b/>`, which would otherwise be comparisons. So expressions that end with an element
 are of a kind of their own, which the operators but `<` go on.
 """
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Final
 
-from psc.compiler.grammars.writers import ecmascript, sections, typescript
+from psc.compiler.grammars.writers import ecmascript, sections, typescript, write
 from psc.compiler.grammars.writers.ecmascript import Rules, merged, read, without, written
 
 _TEXTS: Final = sections("elements")
@@ -56,9 +55,8 @@ def tsx() -> str:
 
 def main() -> None:
     """Writes the files."""
-    folder = Path(__file__).parents[1]
-    (folder / "jsx.lark").write_text(jsx(), encoding="utf-8")
-    (folder / "tsx.lark").write_text(tsx(), encoding="utf-8")
+    write("jsx.lark", jsx())
+    write("tsx.lark", tsx())
 
 
 if __name__ == "__main__":

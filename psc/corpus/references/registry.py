@@ -8,14 +8,16 @@ from functools import partial
 from pathlib import Path
 
 from psc.compiler.cfg.grammar import LarkLexer
-from psc.corpus.references.conversation import Conversation, googlesql, javac, node, python, typescript
+from psc.corpus.references.conversation import Conversation, googlesql, javac, neo4j, node, python, roslyn, typescript
 from psc.corpus.references.formats import comma_separated, graphql, markdown, toml, xml, yaml
 from psc.corpus.references.gcc import Gcc
 from psc.corpus.references.gofmt import Gofmt
 from psc.corpus.references.lark import lark_parser
 from psc.corpus.references.libraries import postgresql, python_ast, python_json, sqlglot, sqlite
-from psc.corpus.references.reference import SECONDS_FOR_A_TEXT, Reference
+from psc.corpus.references.programs import bash, git_apply, graphviz
+from psc.corpus.references.reference import SECONDS_FOR_A_TEXT, ProcessForEachText, Reference
 from psc.corpus.references.rustc import Rustc
+from psc.corpus.references.small_languages import Dockerfiles, cron, hcl, protobuf, semantic_version, smiles, sparql
 from psc.corpus.references.sql_servers import either, mariadb, mysql
 from psc.errors import ReferenceMissingError
 
@@ -23,7 +25,10 @@ _OPEN: dict[str, Callable[[], Reference]] = {
     "javac": javac,
     "gofmt": Gofmt,
     "rustc": Rustc,
+    "roslyn": roslyn,
+    "bash": bash,
     "gcc": Gcc,
+    "g++": partial(Gcc, cpp=True),
     "ast": python_ast,
     "json": python_json,
     "pglast": postgresql,
@@ -45,6 +50,16 @@ _OPEN: dict[str, Callable[[], Reference]] = {
     "graphql-core": graphql,
     "pyyaml": yaml,
     "markdown-it": markdown,
+    "semver": semantic_version,
+    "croniter": cron,
+    "protoc": protobuf,
+    "graphviz": graphviz,
+    "git": git_apply,
+    "rdflib": sparql,
+    "rdkit": smiles,
+    "python-hcl2": hcl,
+    "neo4j": neo4j,
+    "dockerfile": Dockerfiles,
 }
 REFERENCES = (*_OPEN, "lark")
 """Names of parsers; `lark` reads the grammar itself."""
@@ -66,8 +81,11 @@ class Language:
 _LANGUAGES = {
     "java": Language(".java", ("javac",), "//"),
     "c": Language(".c", ("gcc",), "//"),
+    "cpp": Language(".cpp", ("g++",), "//"),
     "go": Language(".go", ("gofmt",), "//"),
     "rust": Language(".rs", ("rustc",), "//"),
+    "csharp": Language(".cs", ("roslyn",), "//"),
+    "bash": Language(".sh", ("bash",), "#"),
     "python": Language(".py", ("ast",), "#"),
     "javascript": Language(".js", ("node",), "//"),
     "jsx": Language(".jsx", ("typescript-jsx",), "//"),
@@ -80,6 +98,16 @@ _LANGUAGES = {
     "csv": Language(".csv", ("csv",)),
     "markdown": Language(".md", ("markdown-it",)),
     "graphql": Language(".graphql", ("graphql-core",), "#"),
+    "semver": Language(".semver", ("semver",)),
+    "cron": Language(".cron", ("croniter",)),
+    "proto": Language(".proto", ("protoc",), "//"),
+    "dot": Language(".dot", ("graphviz",), "//"),
+    "diff": Language(".diff", ("git",)),
+    "sparql": Language(".rq", ("rdflib",), "#"),
+    "smiles": Language(".smi", ("rdkit",)),
+    "hcl": Language(".tf", ("python-hcl2",), "#"),
+    "cypher": Language(".cypher", ("neo4j",), "//"),
+    "dockerfile": Language(".dockerfile", ("dockerfile",), "#"),
     "sql": Language(".sql", ("pglast", "sqlite3"), "--", second="sqlite3"),
     "postgresql": Language(".sql", ("pglast",), "--"),
     "sqlite": Language(".sql", ("sqlite3",), "--"),
@@ -114,7 +142,7 @@ def open_reference(name: str, grammar: Path, lexer: LarkLexer = "basic", *, seco
         return lark_parser(grammar, lexer)
     other = name.removeprefix(OTHER_PYTHON)
     found = _OPEN[name]() if other == name else python(other)
-    if isinstance(found, (Conversation, Gcc, Rustc)):
+    if isinstance(found, (Conversation, ProcessForEachText)):
         found.seconds = seconds
     return found
 

@@ -15,9 +15,8 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Sequence
 
-from psc.corpus.references.reference import SECONDS_FOR_A_TEXT, Refusal, not_in_time
+from psc.corpus.references.reference import ProcessForEachText, Refusal
 from psc.errors import ReferenceMissingError, ReferenceParserError
 
 _OPTIONS = ("parse-crate-root-only", "parse-only")
@@ -26,11 +25,8 @@ _ERROR = re.compile(r"^(?:<anon>:(\d+):(\d+): )?error(?:\[\w+\])?: (.*)$", re.MU
 _OF_THE_TEXT = re.compile(r"`[^`\n]*`")
 
 
-class Rustc:
+class Rustc(ProcessForEachText):
     """rustc on the ``PATH``; raises `ReferenceMissingError` if there is none that stops behind its parser."""
-
-    seconds: float = SECONDS_FOR_A_TEXT
-    """For a text and an edition."""
 
     def __init__(self) -> None:
         program = shutil.which("rustc")
@@ -48,20 +44,10 @@ class Rustc:
             f"{program} does not stop behind its parser: {(answer.stderr or self._run('').stderr).strip()[:200]}"
         )
 
-    @property
-    def version(self) -> str:
-        return self._version
-
-    def judge(self, texts: Sequence[str]) -> list[Refusal | None]:
-        return [self._judge(text) for text in texts]
-
     def _judge(self, text: str) -> Refusal | None:
-        try:
-            done = self._run(text)
-            if "Rust 2024" in done.stderr:
-                done = self._run(text, "2024")
-        except subprocess.TimeoutExpired:
-            return not_in_time(self.seconds)
+        done = self._run(text)
+        if "Rust 2024" in done.stderr:
+            done = self._run(text, "2024")
         if done.returncode == 0:
             return None
         error = _ERROR.search(done.stderr)
@@ -81,6 +67,3 @@ class Rustc:
             timeout=self.seconds,
             check=False,
         )
-
-    def close(self) -> None:
-        pass

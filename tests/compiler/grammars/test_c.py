@@ -1,5 +1,6 @@
 """The bundled C grammar, as a table of what it accepts and what it refuses; GCC, where it is installed, judges both alike."""
 
+import random
 import re
 from functools import cache
 
@@ -209,3 +210,17 @@ def test_every_way_to_read_names_is_followed() -> None:
 
 def test_masks_allow_what_is_accepted() -> None:
     check_masks_along(compiled(), byte_tokenizer(), b"a * b; c d(e f) { g * h; i(j)(k); (l) (m); return (n) { o }; }")
+
+
+_NAME = re.compile(r"(?<![\w.'\"\\\\#])[a-zA-Z]\w*\b(?!['\"])")
+_LIKE_MACROS = ["EACH", "A", "for_each_x", "list_for_each", "foo_unused", "hidden", "FILE", "_x_", "XINLINE", "local"]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_names_of_any_kind_may_be_names(seed: int) -> None:
+    """A text without macros stays C where one of its names is changed to one that looks like a macro."""
+    rng = random.Random(seed)
+    for text in ACCEPTED:
+        name, other = rng.choice(_NAME.findall(text) or ["a"]), rng.choice(_LIKE_MACROS)
+        changed = re.sub(rf"(?<![\w.'\"\\\\#]){name}\b(?!['\"])", other, text)
+        assert takes("c", changed) or not takes("c?preprocessed", changed), changed

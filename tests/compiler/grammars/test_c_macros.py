@@ -24,6 +24,7 @@ WITH_MACROS = [
     "int f OF((int a, const char *b)); int ZEXPORT g OF((void));",
     "enum a { ERRNO_MAP(XX) B, C = 2 }; int d[] = { LIST(XX) 1, 2 };",
     "void f(void) { g(a, b IF_X(, c)); IF_Y(a = 1; b = 2;) }",
+    "DEFINE_LIST_SORT(static, sort, struct s, next); int ngx_cdecl main(int argc) { }",
 ]
 BROKEN = [
     "void FAST_FUNC f(int a UNUSED { }",

@@ -70,7 +70,8 @@ ACCEPTED = [
     "match = {}; match[0] = match.a; match(x); case = type = 3",
 ]
 
-# The last line of a text, without a line end. What it ends is no block that is indented.
+# A text may end without the last line's end, in a block of any column too.
+ACCEPTED += [text.removesuffix("\n") for text in ACCEPTED if text.endswith("\n")]
 LAST_LINES = [
     "x",
     "import a;",
@@ -81,8 +82,27 @@ LAST_LINES = [
     "@a\n@b\nasync def f(): c",
 ]
 LAST_LINES += ["class A: b", *(f"try: a\n{line}" for line in ("except: b", "except a: b\nelse: c", "except: b\nfinally: c"))]
+LAST_LINES += [
+    "def f():\n    pass",
+    "class A:\n  def f(self):\n    return 1",
+    "if a:\n\tb\nelse:\n\tif c:\n\t\td",
+    "if a:\n  for b in c: d",
+    "while a:\n try:\n  b\n except c:\n  d\n else:\n  e",
+    "with a:\n  @b\n  def f():\n    c\n    d",
+    "match a:\n  case b: c",
+    "match a:\n  case b:\n    c\n  case d if e:\n    match f:\n     case g:\n      h",
+]
 ENDS = ["", " \t", "# c", "  # c", " \f# c\f"]
 NOT_LAST = ["x = (", "def f():", "@a", "try: a", "try: a\nelse: b", "a\nelse: b", "@a\nx", "if a: b\nfinally: c"]
+NOT_LAST += [
+    "if a:\n  try: b",
+    "if a:\n  try:\n    b",
+    "if a:\n  def f():",
+    "if a:\n  @b",
+    "match a:",
+    "match a:\n  case b:",
+    "if a:\n  x = (",
+]
 ACCEPTED += [line + end for line in LAST_LINES for end in ENDS]
 
 # A form feed begins a line again.
@@ -167,7 +187,6 @@ STRICTER = [
     f"if a:\n{' ' * (python_layout.SPACES[-1] + 1)}b\n",
     f"if a:\n{' ' * 13}b\n",
     "if a:\n \tb\n",
-    "if a:\n  b",
     "if a:\n\f    b\n",
     "\\\nx = 1\n",
     "match not a:\n  case _: b\n",

@@ -14,6 +14,7 @@ import pytest
 from bundled_texts import takes
 from lark import Lark
 from lark_verdicts import lark_accepts, lark_warnings
+from references import check_reference, reference_or_skip
 from rust_texts import (
     EXPRESSIONS,
     FILES,
@@ -27,10 +28,6 @@ from rust_texts import (
     expression,
     statement,
 )
-
-from psc.compiler.grammars import bundled_path
-from psc.corpus.references.registry import open_reference
-from psc.errors import ReferenceMissingError
 
 GRAMMAR = Path(__file__).parents[3] / "compiler" / "grammars" / "rust.lark"
 
@@ -56,14 +53,7 @@ def test_rejects(rust: Lark, text: str) -> None:
 
 
 def test_rustc_says_the_same() -> None:
-    try:
-        reference = open_reference("rustc", bundled_path("rust"))
-    except ReferenceMissingError as e:
-        pytest.skip(str(e))
-    verdicts = reference.judge([*ACCEPTED, *STRICTER])
-    assert [(text, v.message) for text, v in zip([*ACCEPTED, *STRICTER], verdicts, strict=True) if v is not None] == []
-    refused = [*REJECTED, *LOOSER]
-    assert [text for text, v in zip(refused, reference.judge(refused), strict=True) if v is None] == []
+    check_reference(reference_or_skip("rustc", "rust"), [*ACCEPTED, *STRICTER], [*REJECTED, *LOOSER])
 
 
 def test_conflicts_are_those_that_the_header_explains() -> None:

@@ -7,7 +7,7 @@ import random
 
 import pytest
 from bundled_texts import takes
-from masks_along_texts import check_mask
+from masks_along_texts import go_where_masks_allow, read_by_tokens
 
 import psc
 from psc.compiler.grammars import bundled_path, bundled_text
@@ -117,6 +117,25 @@ ACCEPTED = [
     "a: |\n b\n---\nc: d",
     "---\n---\n",
     "a: b\n# c\n---\nd",
+    "a: b\n...\n",
+    "a: b\n...\n---\nc: d\n... # e\n...\n",
+    "a: |\n b\n...\n",
+    "%YAML 1.2\n---\na: b",
+    "# c\n%YAML 1.1 # d\n# e\n--- b\n---\nf\n",
+    # columns of block scalars in figures
+    "a: |2\n   b\n  c\n",
+    "a: >-2\n  b\n\n   c\nd: e",
+    "a: |2\nb: c",
+    "- a: |4-\n      b\n",
+    "--- |2\n   a\n",
+    # properties within brackets
+    "a: [&b c, !t d, *b]",
+    "a: {b: &c [d], e: !!str f}",
+    # carriage returns
+    "a: b # c\r\n\r\nd:\r\n  - e\r\n",
+    "a: |\r\n  b\r\n\r\n  c\r\n",
+    "a: 'b\r\n c'\r\nd: [e,\r\n  f]\r\n",
+    'a: "b\\\r\n c"\r\n---\r\na\r\n...\r\n',
 ]
 
 REJECTED = [
@@ -167,23 +186,26 @@ REJECTED = [
     "a: [,]",
     "a: \x01",
     "--- a: b",
+    "a: b\n...\nc: d",
+    "%YAML 1.2\na: b",
+    "%YAML 2.0\n---\na",
+    "a: |2\n b",
+    "a:\n  b: |2\n    c\n   d",
+    "a: [&b *c]",
 ]
 
 STRICTER = [
     "? a\n: b",
-    "a: |2\n   b",
-    "%YAML 1.2\n---\na: b",
-    "a: b\n...\n",
+    "a: |1\n b",
+    "%TAG ! b\n---\na: b",
     "&a b: c",
     "*a : b",
     "a:\n                   b: c",
     "-      a: b",
-    "a: b\r\n",
+    "a: b\r",
     "a: b\n  ",
     "a\nb",
-    "a: [!t b]",
     "[a]: b",
-    "a: [&b c]",
     "a: b\n---c: d",
     "a: --- b",
 ]
@@ -198,6 +220,20 @@ def test_accepts(text: str) -> None:
 @pytest.mark.parametrize("text", [*REJECTED, *STRICTER])
 def test_rejects(text: str) -> None:
     assert not takes("yaml", text)
+
+
+def test_bounded_layout() -> None:
+    """Comments, tabs, carriage returns, a fifth blank and a third empty line are refused, and nothing is added."""
+    bounded = "yaml?layout=bounded"
+    odd = ("#", "\t", "\r", "a:   b", "\n\n\n")
+    for text in [*ACCEPTED, MANIFEST]:
+        if takes(bounded, text):
+            assert takes("yaml", text)
+        assert takes(bounded, text) or text.startswith("\n") or any(each in text for each in odd), text
+    for good in ("a:    b", "a: b\n\n\nc: d", "a: [b,\n\n    c]", "a: b  \nc: |\n\n\n\n  d"):
+        assert takes(bounded, good)
+    for bad in ("a:     b", "a: b\n\n\n\nc: d", "a: [b,\n\n\nc]", "a: b # c", "# c\na: b", "\na: b", "a: b\r\n", "a: b\n\n\n\n"):
+        assert takes("yaml", bad) and not takes(bounded, bad), bad
 
 
 def test_pyyaml_says_the_same() -> None:
@@ -254,23 +290,12 @@ PIECES += [" #", "'", '"', "{", "}", "[", "]", ", ", ",", "a", "a: b\n", "\n# c\
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_masks_are_what_is_taken(seed: int) -> None:
+@pytest.mark.parametrize("spec", ["yaml", "yaml?layout=bounded"])
+def test_masks_are_what_is_taken(spec: str, seed: int) -> None:
     """Over tokens of several lines and columns, along a manifest and at random places of it."""
     tokens = [bytes([b]) for b in range(256)] + [piece.encode() for piece in PIECES]
     info = psc.TokenizerInfo([*tokens, b"</s>"], stop_token_ids=[len(tokens)])
-    compiled = psc.GrammarCompiler(info, store=False).compile_file("yaml")
-    rng, data, at = random.Random(seed), MANIFEST.encode(), 0
-    matcher = psc.GrammarMatcher(compiled)
-    while at < len(data):
-        if rng.random() < 0.3:
-            check_mask(matcher, info, data[:at])
-        fitting = [i for i, token in enumerate(tokens) if data.startswith(token, at)]
-        token = rng.choice(fitting)
-        assert matcher.accept_token(token), data[:at]
-        at += len(tokens[token])
-    check_mask(matcher, info)
-    for _ in range(40):  # off the text: whatever the masks allow
-        allowed = [token for token in matcher.allowed_tokens().tolist() if token < len(tokens)]
-        assert matcher.accept_token(rng.choice(allowed))
-        if rng.random() < 0.3:
-            check_mask(matcher, info)
+    compiled = psc.GrammarCompiler(info, store=False).compile_file(spec)
+    rng, matcher = random.Random(seed), psc.GrammarMatcher(compiled)
+    read_by_tokens(matcher, info, tokens, MANIFEST.partition("\n")[2].encode(), rng)
+    assert go_where_masks_allow(matcher, info, len(tokens), rng) == 40

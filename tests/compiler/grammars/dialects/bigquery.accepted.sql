@@ -41,3 +41,11 @@ alter table t add primary key (a) not enforced, alter column b drop not null; al
 execute immediate 'select ?' into a, b using 1 as x, @y; assert a = 1 as 'message'; export data options (uri = 'x') as select 1
 load data overwrite t (a int64) partition by a from files (format = 'CSV', uris = ['x']); grant `roles/viewer` on table t to 'user:a@b.c'
 update t set a.b = 1, c[0] = default from u where t.id = u.id; delete from t as x where true
+undrop schema a
+undrop schema if not exists p.a
+select undrop, metadata from metadata as undrop
+export table metadata from a.b
+export table metadata from a.b with connection c options (d = 'e')
+select * from a natural join b natural left outer join c natural inner join d natural cross join e
+select a.natural from a natural full join b using (c)
+select sum(a) over w from b window v as (order by c), w as v, x as `w`

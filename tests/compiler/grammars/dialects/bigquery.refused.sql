@@ -35,3 +35,12 @@ loop select 1; end while
 create procedure p() as select 1
 with a as (select 1),
 select 1 order by
+undrop table a
+undrop schema
+undrop schema if exists a
+export table metadata a
+export table a.b
+select * from a natural, b
+select * from a as natural join b
+select natural from a
+select sum(a) over w from b window w as select

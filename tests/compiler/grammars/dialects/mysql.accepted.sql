@@ -122,3 +122,4 @@ lock tables t a read, u as v read, tables write
 alter table t rebuild partition p; alter table t secondary_load; alter table t; alter online table t add a int
 check table t fast quick; repair table t use_frm; alter user a@b account lock password expire
 analyze select a from t order by a limit 1; analyze table t, u; analyze table t update histogram on a; analyze format=json select 1
+select b = @a := 1, 1 + @c := d or e, -@a := not 2, f(g, @a := h in (1)); update t set c = @a := @b := 1 where d > @e := 2

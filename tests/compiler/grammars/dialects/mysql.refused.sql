@@ -105,3 +105,5 @@ check table t a
 alter a table t add b int
 select a from a.b.c
 select @'a'.b
+select 1 := 2
+select a = b := 1

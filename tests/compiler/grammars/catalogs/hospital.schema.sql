@@ -1,0 +1,12 @@
+CREATE TABLE physician (employeeid INTEGER NOT NULL PRIMARY KEY, name VARCHAR(30) NOT NULL, position VARCHAR(30) NOT NULL, ssn INTEGER NOT NULL);
+CREATE TABLE department (departmentid INTEGER NOT NULL PRIMARY KEY, name VARCHAR(30) NOT NULL, head INTEGER NOT NULL, CONSTRAINT fk_head FOREIGN KEY (head) REFERENCES physician (employeeid));
+CREATE TABLE affiliated_with (physician INTEGER NOT NULL, department INTEGER NOT NULL, primaryaffiliation BOOLEAN NOT NULL, PRIMARY KEY (physician, department));
+CREATE TABLE patient (ssn INTEGER PRIMARY KEY, name VARCHAR(30) NOT NULL, address VARCHAR(30) NOT NULL, phone VARCHAR(30) NOT NULL, insuranceid INTEGER NOT NULL, pcp INTEGER NOT NULL);
+CREATE TABLE nurse (employeeid INTEGER PRIMARY KEY, name VARCHAR(30), position VARCHAR(30), registered BOOLEAN);
+CREATE TABLE appointment (appointmentid INTEGER PRIMARY KEY, patient INTEGER, prepnurse INTEGER, physician INTEGER, start DATETIME, "end" DATETIME, examinationroom TEXT);
+CREATE TABLE medication (code INTEGER PRIMARY KEY, name VARCHAR(30), brand VARCHAR(30), description VARCHAR(30));
+CREATE TABLE prescribes (physician INTEGER, patient INTEGER, medication INTEGER, date DATETIME, appointment INTEGER, dose VARCHAR(30), PRIMARY KEY (physician, patient, medication, date));
+ALTER TABLE nurse ADD COLUMN ssn INTEGER;
+CREATE TABLE stay (stayid INTEGER PRIMARY KEY, patient INTEGER, room INTEGER, staystart DATETIME, stayend DATETIME);
+CREATE TABLE dropped (gone INT);
+DROP TABLE dropped;

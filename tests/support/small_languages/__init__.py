@@ -1,0 +1,1 @@
+"""Texts of the small languages that psc has grammars of: one file for each, see `rows`."""

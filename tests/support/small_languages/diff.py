@@ -1,0 +1,75 @@
+"""Unified diffs, beside Git, which skips text that it does not know and looks whether names agree."""
+
+from small_languages.rows import Rows
+
+HUNK = "@@ -1,2 +1,3 @@ def f():\n a\n-b\n+c\n+d\n"
+FILE = f"--- a/x.py\n+++ b/x.py\n{HUNK}"
+GIT = f"diff --git a/x.py b/x.py\nindex 01234ab..89cdef0 100644\n{FILE}@@ -9 +10,0 @@\n-e\n\\ No newline at end of file\n"
+
+ROWS = Rows(
+    accepted=[
+        FILE,
+        GIT,
+        GIT + FILE,
+        "--- x\t2020-01-01 00:00:00\n+++ y\n@@ -0,0 +1 @@\n+\n",
+        "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+a\n",
+        "--- a/x\n+++ b/x\n@@ -1,3 +1,2 @@\n\n-a\n \n",
+        "--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n---- a/y\n+++ b/y\n a\n",
+        "diff -ruN a/x b/x\n" + FILE,
+        "diff --unified a/x b/x\n" + FILE,
+        "Index: x\n===========\n" + FILE,
+        "diff --git a/x b/x\nnew file mode 100644\nindex 0000000..e69de29\n",
+        "diff --git a/x b/x\nnew file mode 100755\nindex 0000000..7898192\n--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+a\n",
+        "diff --git a/x b/x\ndeleted file mode 100644\nindex 7898192..0000000\n--- a/x\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n",
+        "diff --git a/x b/y\nsimilarity index 100%\nrename from x\nrename to y\n",
+        "diff --git a/x b/y\nsimilarity index 9%\ncopy from x\ncopy to y\nindex 7898192..0000000\n--- a/x\n+++ b/y\n" + HUNK,
+        "diff --git a/x b/x\nold mode 100644\nnew mode 100755\n",
+        "diff --git a/x b/x\nindex 01234ab..89cdef0 100644\nBinary files a/x and b/x differ\n",
+        "Only in a: z\n" + FILE + "Only in b: y\n",
+        FILE + "-- \n2.39.5\n\n",
+    ],
+    refused=[
+        "",
+        "a\n",
+        HUNK,
+        "--- a/x\n",
+        "--- a/x\n+++ b/x\n",
+        "--- a/x\n@@ -1 +1 @@\n-a\n+b\n",
+        "+++ b/x\n--- a/x\n@@ -1 +1 @@\n-a\n+b\n",
+        "--- a/x\n+++ b/x\n@@ -1 +1\n-a\n+b\n",
+        "--- a/x\n+++ b/x\n@@ 1 +1 @@\n-a\n+b\n",
+        "--- a/x\n+++ b/x\n@@ -a +1 @@\n-a\n+b\n",
+        "--- a/x\n+++ b/x\n@@ -1, +1 @@\n-a\n+b\n",
+        "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b",
+        "--- a/x\n+++ b/x\na\n@@ -1 +1 @@\n-a\n+b\n",
+        "diff --git a/x b/x\n",
+        "diff --git a/x b/x\nold mode 1006x4\n",
+        "diff --git a/x b/y\nrename to y\n",
+    ],
+    stricter=[
+        "--- a/x\n+++ b/x\n@@ -1 +1 @@\n a\n",
+        "--- a/x\n+++ b/x\n@@ -1 +1 @@\n",
+        "A message.\n" + FILE,
+        FILE + "\na\n",
+        "diff --git x x\n" + FILE,
+        "--- a/x\n+++ b/x\n@@ -01 +1 @@\n-a\n+b\n",
+        "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\na\n",
+    ],
+    looser=["diff --git a/x b/x\nnew file mode 100644\nindex 0000000..89cdef0\n" + FILE],
+    tokens=[
+        "\n+",
+        "\n-",
+        "\n ",
+        "@@ -",
+        " @@",
+        "--- a/",
+        "+++ b/",
+        "diff --git a/",
+        "index ",
+        " mode 100",
+        "\n\\ No",
+        "..",
+        "  a",
+        "\n\n",
+    ],
+)
