@@ -64,7 +64,7 @@ class Sampler:
             psc.apply_token_bitmask_inplace(logits, mask)
         allowed = np.flatnonzero(logits > -np.inf)
         if not len(allowed):
-            raise RuntimeError("no token of the vocabulary goes on with this grammar")
+            raise RuntimeError("no token of the vocabulary continues the text")
         values = logits[allowed].astype(np.float64)
         token = int(allowed[self._drawn(values)])
         if how.presence_penalty or how.frequency_penalty:

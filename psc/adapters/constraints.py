@@ -152,7 +152,7 @@ class Requests:
         return f"token {token_id} ({self._compiled.tokenizer_info.token_bytes(token_id)!r})"
 
     def allowed(self, hypothesis: Hypothesis) -> list[int]:
-        """The tokens that may come next in a sequence whose text goes on."""
+        """The tokens that may come next in a sequence whose text continues."""
         row = np.zeros((1, self.n_words), np.int32)
         assert hypothesis.constraining is not None
         hypothesis.constraining.fill_next_token_bitmask(row)
@@ -166,7 +166,7 @@ class Requests:
     def fill(self, hypotheses: Sequence[Hypothesis], bitmask: NDArray[np.int32]) -> list[int]:
         """Writes the masks of the sequences that have one to their rows of `bitmask`; which rows those are.
 
-        A sequence that has ended may only end again, which matters where an engine goes on with it: beam search does.
+        A sequence that has ended may only end again, which matters where an engine continues it: beam search does.
         """
         rows: list[int] = []
         for row, hypothesis in enumerate(hypotheses):

@@ -1,7 +1,7 @@
 """A matcher for engines that end with the process when a matcher raises, or when a mask allows nothing.
 
-A matcher that cannot go on (a limit was exceeded, or no token of the vocabulary goes on), and that of a request which psc refused,
-gives a row of its engine's choice from then on, accepts no token, and logs the reason once.
+A matcher may be unable to continue: a limit was exceeded, or no token of the vocabulary continues the text. Then, as for a request
+that psc refused, it gives a row of its engine's choice, accepts no token, and logs the reason once.
 
 Cost: that of the matcher, and reading the row that was filled.
 """
@@ -36,7 +36,7 @@ class GuardedMatcher:
 
     Args:
         compiled: the grammar, or the reason for which there is none.
-        last_row: the mask when nothing goes on: tokens that end the text, or tokens that are refused when they come.
+        last_row: the mask when nothing can follow: tokens that end the text, or tokens that are refused when they come.
     """
 
     def __init__(self, compiled: CompiledGrammar | str, last_row: NDArray[np.int32]) -> None:
@@ -75,7 +75,7 @@ class GuardedMatcher:
                 self._fail(f"{type(e).__name__}: {e}")
             else:
                 if not rows[index].any():
-                    self._fail("no token of the vocabulary goes on with the text, which lacks bytes that the grammar needs")
+                    self._fail("no token of the vocabulary continues the text, as no token has the bytes that the grammar needs")
         if self.failure is not None:
             rows[index] = self._last_row
 

@@ -43,7 +43,7 @@ class GrammarLogitsProcessor:
     Raises MatcherError for anything else.
 
     A processor follows one generation at a time. A next one may begin when the last has ended; call `reset` before a prompt that
-    goes on where the last text stopped, as a chat's next turn does.
+    continues the last text, as a chat's next turn does.
     """
 
     def __init__(self, grammar: Constraint, *, prompt_length: int | None = None) -> None:

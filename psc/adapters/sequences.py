@@ -63,7 +63,7 @@ class Sequences:
     Args:
         requests: the constraints; rows of ids belong to them in equal shares, in order. One constraint stands for all rows.
         growth: how ids may change within a generation; a function is called when one begins.
-        leaves_alone: whether a row goes on without a grammar after a token id that the grammar refused; else the token is an
+        leaves_alone: whether a row continues without a grammar after a token id that the grammar refused; else the token is an
             error. By default every refused token is an error.
         prompt_length: the number of tokens of the prompt; those after it are the text's beginning. By default all.
 
@@ -143,7 +143,7 @@ class Sequences:
             raise MatcherError(
                 f"the ids grew by {length - rows.length} tokens in a step: with a draft model, or tokens that were sent to the "
                 "generator, this engine shows processors other ids than those that it samples after, so a grammar cannot be kept. "
-                "If this is a new generation, whose prompt goes on where the last one stopped, call reset() first"
+                "If this is a new generation, whose prompt continues the last one, call reset() first"
             )
         elif 0 < length - self._n_prompt <= rows.length - self._n_prompt and self._has_prompt(length, read):
             raise MatcherError(

@@ -51,6 +51,4 @@ def start_only_with(switch: str, place: Callable[[], bool]) -> bool:
         reason = "the line before says why"
     except Exception as e:
         reason = f"{type(e).__name__}: {e}"
-    raise SystemExit(
-        f"{switch}={REQUIRE}, and psc is not at work: {reason}. {switch}=1 starts the engine all the same, without psc"
-    )
+    raise SystemExit(f"{switch}={REQUIRE}, and psc is not at work: {reason}. {switch}=1 starts the engine anyway, without psc")

@@ -60,7 +60,7 @@ class GrammarLogitsProcessor(LogitsProcessor):  # type: ignore[misc]  # the pack
             when the reply's first words are given. By default all ids are the prompt.
         assisted: for `assistant_model=` or `prompt_lookup_num_tokens=`, which try tokens and go back; one sequence at a time.
             The processor finds out by itself when `generate` begins; True is for what else tries tokens.
-        refused: "drop": a row with a token that is not allowed goes on without the grammar; "raise": it is an error. By default
+        refused: "drop": a row with a token that is not allowed continues without the grammar; "raise": it is an error. By default
             rows are dropped in beam search with `do_sample=True`, which fills its beams with sequences of probability 0 when few
             tokens are allowed, and nowhere else.
         pad_token_id: the token that pads finished rows, where it is text.
@@ -230,7 +230,7 @@ class GrammarLogitsProcessor(LogitsProcessor):  # type: ignore[misc]  # the pack
             return
         stop = " and ".join(map(str, self._requests.stop_token_ids))
         warnings.warn(
-            f"psc: the grammar's text has ended, and generation goes on. The text ends with token {stop}, and the model's "
+            f"psc: the grammar's text has ended, and generation continues. The text ends with token {stop}, and the model's "
             "end-of-sequence tokens seem to be others. Name them: GrammarLogitsProcessor(..., "
             "eos_token_id=model.generation_config.eos_token_id)",
             RuntimeWarning,

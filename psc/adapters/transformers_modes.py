@@ -1,4 +1,4 @@
-"""How Transformers generates: what a processor of logits is not told, and needs to know.
+"""How Transformers generates: what a processor of logits needs to know and does not see.
 
 `generate` calls a processor with ids and scores alone. Whether the ids are beams, whether they go back when a draft is dropped, is
 in the method that called it: a frame of the stack, which has the generation's configuration. It is looked at when a generation

@@ -50,7 +50,7 @@ def model_folder(spec: str | ModelFiles, *, cache: Path | None = None, progress:
         spec: what `find_model` takes, or what it found.
         cache: where folders of GGUF files are kept; None is the user's: the folder named by ``PSC_MODELS``, else ``models`` in the
             platform's cache folder for psc. It may be removed at any time, when no model is being loaded.
-        progress: is told the name of each step as it begins; of none where the folder is there.
+        progress: called with the name of each step as it begins; not called where the folder is there.
 
     Returns:
         The folder; that of a model which has no GGUF file is its own.

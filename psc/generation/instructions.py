@@ -1,6 +1,6 @@
 """What a model reads before it writes: the mask only refuses, so the prompt says what is wanted.
 
-A model that was tuned for conversations begins with `Here is a class …`, and where the grammar refuses that, goes on from the
+A model that was tuned for conversations begins with `Here is a class …`, and where the grammar refuses that, continues from the
 little of it that is allowed: `Here is` is a type and a name of Java. So its turn already begins with the fence of a code block. It
 ends code with a fence, too, which no grammar allows; where the text may end, it counts as the end (`psc.generation.fences`).
 """

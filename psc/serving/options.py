@@ -157,7 +157,7 @@ class ServiceOptions:
     spaced: bool = _option(False, _flag)
     """Whether JSON that may not have white space anywhere has a space after each comma and colon."""
     bounded: bool = _option(True, _flag)
-    """Whether a model that writes white space, zeros or digits as long as it may comes to an end all the same. False is what JSON
+    """Whether a model that writes white space, zeros or digits as long as it may comes to an end anyway. False is what JSON
     Schema and the bundled languages say: the next four are then None, None, False and False, unless they are given."""
     max_whitespace: int | None = _option(_UNSET, _positive_or_none)
     """The limit of white space in one position of a value, in structural tags and calls too; by default 20; None is no limit."""
@@ -166,7 +166,7 @@ class ServiceOptions:
     digits in a row in formats; by default 20; None is no limit."""
     bounded_layout: bool = _option(_UNSET, _flag)
     """Whether a bundled programming language that is named without an option is read as ``java?layout=bounded`` where it can be: no
-    comments, and no long runs of blanks; by default as ``bounded`` says. ``java?layout=any`` is the whole language all the same."""
+    comments, and no long runs of blanks; by default as ``bounded`` says. ``java?layout=any`` is still the whole language."""
     plain_integers: bool = _option(_UNSET, _flag)
     """Whether numbers that must be integers are written as such, and never as ``1.0``; by default they are."""
     strict: bool = _option(True, _flag)

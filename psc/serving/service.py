@@ -175,7 +175,7 @@ class GrammarService:
         """The same in Prometheus' text format."""
         size = self.compiler.get_cache_size_bytes()
         gauge = "# HELP psc_cache_bytes What compiled grammars take.\n# TYPE psc_cache_bytes gauge\n"
-        near = "# HELP psc_near_misses_total Artifacts that have the name asked for and do not serve.\n"
+        near = "# HELP psc_near_misses_total Artifacts that have the requested name and do not serve.\n"
         near += f"# TYPE psc_near_misses_total counter\npsc_near_misses_total {self.compiler.near_misses}\n"
         return f"{self.counters.prometheus_text()}{near}{gauge}psc_cache_bytes {size}\n"
 

@@ -52,7 +52,7 @@ class WarmUp:
 
     Args:
         entries: see :func:`warm_request`.
-        options: likewise.
+        options: see there, too.
         compile_request: compiles one.
     """
 

@@ -152,7 +152,7 @@ def test_where_nothing_goes_on_the_request_fails_and_no_row_is_empty(monkeypatch
                 row = requests.mask(request)[0]
             assert row.any() and not row[its.eos_token_id]
         requests.accept(request, a)
-        assert "no token of the vocabulary goes on" in request.to_finish.message
+        assert "no token of the vocabulary continues" in request.to_finish.message
         assert requests.backend.service.counters.get("empty_masks")
 
 

@@ -20,8 +20,8 @@ from cupy_places import needs_gpu
 
 from psc.adapters.vllm import register
 from psc.adapters.vllm.installation import _INSTALLED, uninstall
-from psc.adapters.vllm.row_ids import RowIds, follow_row_ids
 from psc.adapters.vllm.seams import find_seams
+from psc.adapters.vllm.workers import RowIds
 from psc.errors import BitmaskError, ResourceLimitError
 from psc.runtime import numpy_masks
 
@@ -302,11 +302,3 @@ def test_when_masks_are_sent_after_all(change: dict[str, Any], reason: str | Non
         assert isinstance(manager.grammar_bitmask({"r": request}, ["r"], {}), np.ndarray)
     told = [r.getMessage() for r in caplog.records if "workers are sent masks" in r.getMessage()]
     assert len(told) == (reason is not None) and all(str(reason) in text for text in told)
-
-
-def test_what_is_replaced_is_put_back(installed: Any) -> None:
-    before = utils.apply_grammar_bitmask
-    follow_row_ids()
-    assert utils.apply_grammar_bitmask is not before
-    uninstall(installed)
-    assert utils.apply_grammar_bitmask is before

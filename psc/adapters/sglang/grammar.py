@@ -148,7 +148,7 @@ class PscGrammar(XGrammarGrammar):  # type: ignore[misc]  # the package is not t
         matcher: GrammarMatcher = self.matcher
         origin = f"{self.ctx.grammar_name}, after {matcher.n_steps} tokens"
         if not len(matcher.allowed_tokens()):
-            return f"{origin}: no token of the vocabulary goes on, which lacks bytes that the grammar needs"
+            return f"{origin}: no token of the vocabulary continues the text, as no token has the bytes that the grammar needs"
         expected = matcher.expected_terminals()
         named = ", ".join(expected[:_MAX_NAMED]) + (", …" if len(expected) > _MAX_NAMED else "")
         in_vocabulary = 0 <= token < self.ctx.vocab_size

@@ -105,8 +105,8 @@ def traverse_tree(
     Args:
         original: the engine's function, for other grammars.
         retrieve_next_token: int64 of shape (n,), the first child of each node, or -1. Node 0 is where the grammar stands.
-        retrieve_next_sibling: likewise, the next sibling.
-        draft_tokens: likewise, the token that leads to each node.
+        retrieve_next_sibling: in the same way, the next sibling.
+        draft_tokens: in the same way, the token that leads to each node.
         grammar: of any class; as before afterwards.
         allocate_token_bitmask: int32 of shape (n, ceil(vocab_size / 32)), -1. Rows of nodes that are refused, that end the text,
             or that are below such nodes, stay as they are.

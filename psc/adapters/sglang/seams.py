@@ -60,12 +60,12 @@ REASONING_SEAMS: Final = (
     Seam(f"{_REASONER}:ReasonerGrammarObject.rollback", ("self", "k"), by_position=True),
     Seam(f"{_REASONER}:ReasonerGrammarObject.fill_vocab_mask", ("self", "vocab_mask", "idx"), by_position=True),
 )
-"""Likewise: masks while the model reasons."""
+"""A seam, too: masks while the model reasons."""
 
 STATE_SEAM: Final = Seam(
     "sglang.srt.managers.scheduler_components.internal_state:SchedulerInternalStateController.get_internal_state", ("recv_req",)
 )
-"""Likewise: the server's ``/server_info``, for psc's counters."""
+"""A seam, too: the server's ``/server_info``, for psc's counters."""
 
 SCHEDULER: Final = "sglang.srt.managers.scheduler"
 SCHEDULER_STATE_SEAM: Final = Seam(f"{SCHEDULER}:Scheduler.get_internal_state", ("recv_req",))

@@ -169,12 +169,12 @@ class PscGrammar(StructuredOutputGrammar):  # type: ignore[misc]
         self.report_empty_mask()
 
     def report_empty_mask(self) -> None:
-        """Says, once, that nothing goes on with the text."""
+        """Says, once, that no token continues the text."""
         if not self._has_reported_empty_mask:
             self._has_reported_empty_mask = True
             self.counters.add("empty_masks")
             _log.error(
-                "no token of the vocabulary goes on with the text that %r has led to after %d tokens: the request will fail",
+                "no token of the vocabulary continues the text that %r has led to after %d tokens: the request will fail",
                 self.matcher.compiled.place,
                 self.matcher.n_steps,
             )

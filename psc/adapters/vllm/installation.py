@@ -17,9 +17,10 @@ from psc.adapters.vllm.configuration import options_of
 from psc.adapters.vllm.drafts import propose_drafts
 from psc.adapters.vllm.formats import MODULES, NAME, joins_constraints, taking_names
 from psc.adapters.vllm.masks import MaskFilling
-from psc.adapters.vllm.row_ids import unfollow, why_no_row_ids
+from psc.adapters.vllm.row_ids import why_no_row_ids
 from psc.adapters.vllm.seams import Seams
 from psc.adapters.vllm.validation import Validator
+from psc.adapters.vllm.workers import mask_on_cpus, unfollow
 from psc.errors import TokenizerError
 from psc.serving import ServiceOptions
 
@@ -61,6 +62,8 @@ def install(seams: Seams) -> None:
         put(manager, "grammar_bitmask", grammar_bitmask)
     for module in filter(joins_constraints, MODULES):
         put(import_module(module), NAME, taking_names(getattr(import_module(module), NAME)))
+    if problems := mask_on_cpus():
+        _log.info("logits on a CPU are masked by vLLM's own function, which is slower: %s", "; ".join(problems))
     setattr(seams.output, _INSTALLED, originals)
 
 

@@ -25,7 +25,8 @@ from numpy.typing import NDArray
 from psc._core import MaskBuffer
 from psc.adapters.mask_rows import allow_all_but
 from psc.adapters.vllm.grammar import PscGrammar
-from psc.adapters.vllm.row_ids import RowIds, RowIdSource, row_id_source
+from psc.adapters.vllm.row_ids import RowIdSource, row_id_source
+from psc.adapters.vllm.workers import RowIds
 
 if TYPE_CHECKING:
     from vllm.v1.request import Request

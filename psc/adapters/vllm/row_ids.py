@@ -1,12 +1,12 @@
 """Row ids instead of masks on the way from vLLM's scheduler to its workers, where the operator enables it (`mask_table_mb`).
 
 The idea: the scheduler has a table of mask rows, and each worker one that follows it. A step sends four bytes for each request, and
-a row only on its first use, instead of a mask for each request (16 kB with 128,000 tokens), and likewise for each draft. While a
+a row only on its first use, instead of a mask for each request (16 kB with 128,000 tokens), and one for each draft. While a
 model reasons, the row is that of a grammar of any tokens but some. Masks that no table has (tokens that vLLM holds back, another
-backend's grammar) are sent whole, as ever.
+backend's grammar) are sent whole, as before.
 
-The first ids that arrive in a worker replace vLLM's function there by psc's, so no other code imports or touches a worker. A
-worker applies every step's ids, in order: vLLM drops no step's masks between the two. A missing step is an error.
+A worker applies every step's ids, in order (`psc.adapters.vllm.workers`): vLLM drops no step's masks between the two. A missing
+step is an error.
 
 Cost: for the scheduler 0.15 us a request; for a worker the update of its table, and one kernel over the logits.
 """
@@ -15,9 +15,8 @@ from __future__ import annotations
 
 import importlib.util
 import logging
-import sys
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -27,14 +26,11 @@ from psc._core import GrammarMatcher
 from psc.adapters.seams import Seam, broken_seams
 from psc.adapters.vllm.configuration import options_of
 from psc.adapters.vllm.grammar import FEW_WORDS, PADDING, PscGrammar
+from psc.adapters.vllm.workers import FIRST_RUNNER, RowIds, follow
 from psc.errors import BitmaskError
 from psc.runtime import numpy_masks
-from psc.runtime.mask_arguments import WORD_BITS
-from psc.runtime.mask_table import MaskStep, MaskTable
-from psc.runtime.row_slots import MaskUpdate
 
 if TYPE_CHECKING:
-    import torch
     from numpy.typing import NDArray
 
     from psc.grammars.grammar_compiler import GrammarCompiler
@@ -45,7 +41,7 @@ _log = logging.getLogger("psc.adapters.vllm")
 _MAX_OF_REASONING: Final = 64
 """Sets of tokens that reasoning may not have, whose rows are kept."""
 _FIRST_RUNNER: Final = (
-    Seam("vllm.v1.structured_output.utils:apply_grammar_bitmask", ("scheduler_output", "grammar_output", "input_batch", "logits")),
+    FIRST_RUNNER,
     Seam("vllm.v1.core.sched.output:GrammarOutput", ("structured_output_request_ids", "grammar_bitmask")),
 )
 _SECOND_RUNNER: Final = (
@@ -54,27 +50,6 @@ _SECOND_RUNNER: Final = (
         ("self", "logits", "input_batch", "grammar_req_ids", "grammar_bitmask"),
     ),
 )
-
-
-@dataclass(frozen=True, slots=True)
-class RowIds:
-    """A step's ids, instead of vLLM's bitmask: for each request after its text, and after each of its drafts; -1 allows all."""
-
-    leader: str
-    """Of which scheduler."""
-    max_batch: int
-    counts: list[int]
-    """The number of ids of each request."""
-    update: MaskUpdate
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _received, (self.leader, self.max_batch, self.counts, self.update)
-
-
-def _received(leader: str, max_batch: int, counts: list[int], update: MaskUpdate) -> RowIds:
-    """In a worker's process."""
-    follow_row_ids()
-    return RowIds(leader, max_batch, counts, update)
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +183,7 @@ def row_id_source(vllm_config: Any, vocabulary: TokenizerInfo) -> RowIdSource | 
     except BitmaskError as e:
         _log.warning("workers are sent masks and not row ids: mask_table_mb=%d is too little (%s)", options.mask_table_mb, e)
         return None
-    follow_row_ids()  # a worker may be in this process, to which nothing is sent
+    follow()  # a worker may be in this process, to which nothing is sent
     return source
 
 
@@ -227,126 +202,3 @@ def why_no_row_ids(vllm_config: Any) -> str | None:
     if device == "cuda" and importlib.util.find_spec("cupy") is None:
         return "CuPy is not installed (psc's extra gpu)"
     return None
-
-
-def follow_row_ids() -> None:
-    """Has the workers of this process take row ids. Called again, nothing changes."""
-    for name, owner, make in (
-        ("vllm.v1.structured_output.utils", None, _in_the_first_runner),
-        ("vllm.v1.worker.gpu_model_runner", None, _in_the_first_runner),  # which imports the name from there
-        ("vllm.v1.worker.gpu.structured_outputs", "StructuredOutputsWorker", _in_the_second_runner),
-    ):
-        module = sys.modules.get(name)
-        if module is not None:
-            _replace(module if owner is None else getattr(module, owner), make)
-
-
-def unfollow() -> None:
-    """Puts vLLM's own functions back, and forgets the tables."""
-    for owner, original in reversed(_replaced):
-        owner.apply_grammar_bitmask = original
-    _replaced.clear()
-    _FOLLOWERS.clear()
-
-
-_replaced: list[tuple[Any, Any]] = []
-
-
-def _replace(owner: Any, make: Callable[[Any], Any]) -> None:
-    if not any(one is owner for one, _ in _replaced):
-        _replaced.append((owner, owner.apply_grammar_bitmask))
-        owner.apply_grammar_bitmask = make(owner.apply_grammar_bitmask)
-
-
-class _Follower:
-    """A worker's table, and the library that its logits are for."""
-
-    def __init__(self, ids: RowIds, logits: torch.Tensor) -> None:
-        device: int | None = None
-        self.library: Any = numpy_masks
-        if not logits.is_cpu:
-            from psc.runtime import cupy_masks
-
-            self.library, device = cupy_masks, logits.device.index
-        row_bytes = 4 * -(-ids.update.vocab_size // WORD_BITS)
-        self.table: MaskTable[MaskStep] = self.library.MaskTable(
-            ids.update, max_bytes=ids.update.n_slots * row_bytes, max_batch=ids.max_batch, device=device
-        )
-
-    def apply(self, ids: RowIds, logits: torch.Tensor, rows: Any) -> None:
-        """Masks logits; ``rows`` are theirs, int for each id, on the CPU or, where -1 is none, the logits' device."""
-        stream = None
-        if not logits.is_cpu:
-            import torch
-
-            stream = torch.cuda.current_stream(logits.device)
-        step = self.table.apply_update(ids.update, stream=stream)
-        self.library.apply_rows(logits, self.table.rows, step.ids, rows=rows, stream=stream)
-
-
-_FOLLOWERS: Final[dict[tuple[str, str], _Follower]] = {}
-
-
-def _apply(ids: RowIds, logits: torch.Tensor, rows: Any) -> None:
-    key = ids.leader, str(logits.device)
-    follower = _FOLLOWERS.get(key)
-    if follower is None:
-        for old in [k for k in _FOLLOWERS if k[1] == key[1]]:  # of an engine that is no more
-            del _FOLLOWERS[old]
-        follower = _FOLLOWERS[key] = _Follower(ids, logits)
-    follower.apply(ids, logits, rows)
-
-
-def _in_the_first_runner(original: Callable[..., None]) -> Callable[..., None]:
-    def apply_grammar_bitmask(scheduler_output: Any, grammar_output: Any, input_batch: Any, logits: torch.Tensor) -> None:
-        ids = grammar_output.grammar_bitmask
-        if not isinstance(ids, RowIds):
-            original(scheduler_output, grammar_output, input_batch, logits)
-            return
-        drafts = scheduler_output.scheduled_spec_decode_tokens
-        first: dict[str, int] = {}
-        n_drafts = 0
-        for at, request in enumerate(input_batch.req_ids):
-            first[request] = at + n_drafts
-            n_drafts += len(drafts.get(request, ()))
-        # A request may have left the batch since it was scheduled.
-        begins = [first.get(request, -1) for request in grammar_output.structured_output_request_ids]
-        rows = [begin + k if begin >= 0 else -1 for begin, n in zip(begins, ids.counts, strict=True) for k in range(n)]
-        _apply_where(ids, logits, np.array(rows, np.int64))
-
-    return apply_grammar_bitmask
-
-
-def _in_the_second_runner(original: Callable[..., None]) -> Callable[..., None]:
-    def apply_grammar_bitmask(
-        self: Any, logits: torch.Tensor, input_batch: Any, grammar_req_ids: list[str], grammar_bitmask: Any
-    ) -> None:
-        if not isinstance(grammar_bitmask, RowIds):
-            original(self, logits, input_batch, grammar_req_ids, grammar_bitmask)
-            return
-        import torch
-
-        at = {request: i for i, request in enumerate(input_batch.req_ids)}
-        n = len(grammar_bitmask.update.ids)
-        counts = torch.tensor(grammar_bitmask.counts, dtype=torch.int64)
-        requests = torch.tensor([at[r] for r in grammar_req_ids], dtype=torch.int64).repeat_interleave(counts)
-        within = torch.arange(n) - (counts.cumsum(0) - counts).repeat_interleave(counts)
-        requests, within = (t.to(logits.device, non_blocking=True) for t in (requests, within))
-        # Only the device has the positions of a request's logits, since it may have trimmed drafts.
-        rows = input_batch.cu_num_logits[requests] + within
-        rows = torch.where(rows < input_batch.cu_num_logits[requests + 1], rows, -1).to(torch.int32)
-        if logits.is_cpu:
-            _apply_where(grammar_bitmask, logits, rows.numpy())
-        else:
-            _apply(grammar_bitmask, logits, rows)
-
-    return apply_grammar_bitmask
-
-
-def _apply_where(ids: RowIds, logits: torch.Tensor, rows: Any) -> None:
-    """As `_apply`, with rows on the CPU; those of -1 are left out."""
-    if (rows < 0).any():
-        present = rows >= 0
-        ids = replace(ids, update=replace(ids.update, ids=ids.update.ids[present]))
-        rows = rows[present]
-    _apply(ids, logits, rows)

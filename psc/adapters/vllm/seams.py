@@ -94,7 +94,7 @@ def find_seams() -> Seams | None:
     installed = installed_release("vllm")
     if missing:
         _log.error(
-            "psc %s is not at work in vLLM %s, which goes on with its own backend: %s. psc was tested with vLLM %s; install one of "
+            "psc %s is not at work in vLLM %s, which uses its own backend: %s. psc was tested with vLLM %s; install one of "
             "these, or a newer psc; PSC_VLLM=0 silences this",
             __version__,
             installed,

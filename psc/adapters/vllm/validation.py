@@ -56,7 +56,7 @@ class Validator:
 
         Raises:
             VLLMValidationError: psc refuses it; the message says where and why.
-            RefusedRequestError: likewise, with ``backend="auto"``.
+            RefusedRequestError: the same, with ``backend="auto"``.
         """
         given = sampling_params.structured_outputs
         if given is None:
