@@ -9,7 +9,7 @@ block of an answer counts too (`block valid`, `right`), as people take it out. W
 `psc generate`, and so is the bounded layout; tokens are the likeliest ones.
 
 llguidance and XGrammar take part where they are installed, by what they make of the schema if nothing else is said, and of Java,
-Go and SQL by the subset that all engines take (`psc.bench.end_to_end.grammars`).
+Go and SQL by the subset that all engines take (`psc.bench.end_to_end.grammars`). psc takes part with this subset, too.
 """
 
 import argparse
@@ -17,6 +17,7 @@ import json
 import re
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -24,6 +25,8 @@ from quality_peers import MaskedBy, peers_of
 
 import psc
 from psc.adapters.transformers import GrammarLogitsProcessor
+from psc.bench.end_to_end.grammars import LANGUAGES as WITH_COMMON_GRAMMAR
+from psc.bench.end_to_end.workloads import constraints_of
 from psc.bench.measure import in_words, machine, table
 from psc.bench.prompts import LANGUAGES, PERSON, Prompt, prompts_of
 from psc.compiler.grammars import bundled_bounds_layout, bundled_description
@@ -104,14 +107,17 @@ def contestants(writer: Writer, what: str, compiler: psc.GrammarCompiler) -> dic
         compiled = compiler.compile_json_schema(PERSON, **BOUNDED)
     else:
         compiled = compiler.compile_file(f"{what}?layout=bounded" if bundled_bounds_layout(what) else what)
-    stop = list(writer.info.stop_token_ids)
-    held: dict[str, Held] = {
-        "no grammar": None,
-        "psc": lambda rows: GrammarLogitsProcessor([compiled] * rows, tokenizer_info=writer.info, eos_token_id=stop),
-    }
+    with_psc = {"psc": compiled}
+    if what in WITH_COMMON_GRAMMAR:
+        with_psc["psc, subset"] = compiler.compile_lark(constraints_of(what)["psc"]["grammar"])
+    held: dict[str, Held] = {"no grammar": None, **{name: partial(_by_psc, writer.info, by) for name, by in with_psc.items()}}
     for name, new in peers_of(what, PERSON, writer.spec, writer.info).items():
         held[name] = lambda rows, new=new: MaskedBy(new, rows, writer.info)
     return held
+
+
+def _by_psc(info: psc.TokenizerInfo, compiled: psc.CompiledGrammar, rows: int) -> GrammarLogitsProcessor:
+    return GrammarLogitsProcessor([compiled] * rows, tokenizer_info=info, eos_token_id=list(info.stop_token_ids))
 
 
 def measured(writer: Writer, what: str, n: int) -> list[dict[str, Any]]:

@@ -52,6 +52,8 @@ if TYPE_CHECKING:
     from psc import structural_tag as structural_tag
     from psc import testing as testing
     from psc import tokenizer_info as tokenizer_info
+    from psc.compiler.grammars.sql_catalog import sql_catalog
+    from psc.compiler.grammars.sql_catalog.catalogue import CatalogOptions
     from psc.contrib import hf as hf
     from psc.grammars.compile_file import CompileReport, compile_to_artifact
     from psc.grammars.compiled_grammar import CompiledGrammar, compile_ahead_of_time
@@ -86,6 +88,7 @@ __all__ = [
     "BenchError",
     "BitmaskError",
     "Cancellation",
+    "CatalogOptions",
     "ClusterError",
     "CompilationCancelledError",
     "CompileReport",
@@ -136,6 +139,7 @@ __all__ = [
     "register_model_structural_tag",
     "reset_token_bitmask",
     "set_max_recursion_depth",
+    "sql_catalog",
 ]
 
 # psc's log messages (docs/serving/artifacts.md) go where the program sends them, and nowhere before that.
@@ -144,6 +148,7 @@ logging.getLogger("psc").addHandler(logging.NullHandler())
 # Loaded when first used, so that an error class or the version costs no import of NumPy.
 _HOMES = {
     "Cancellation": "psc.support.cancellation",
+    "CatalogOptions": "psc.compiler.grammars.sql_catalog.catalogue",
     "CompileReport": "psc.grammars.compile_file",
     "BatchGrammarMatcher": "psc.runtime.compiled",
     "CompiledGrammar": "psc.grammars.compiled_grammar",
@@ -171,6 +176,7 @@ _HOMES = {
     "register_model_structural_tag": "psc.tool_calls.builtin_structural_tag",
     "reset_token_bitmask": "psc.runtime.bitmask",
     "set_max_recursion_depth": "psc.support.recursion_depth",
+    "sql_catalog": "psc.compiler.grammars.sql_catalog",
 }
 # Modules that XGrammar's callers reach as attributes of the package; `from xgrammar.contrib import hf` is `xgrammar.hf`, too.
 _MODULES = {

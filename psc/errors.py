@@ -152,7 +152,7 @@ class InvalidJSONError(PscError, ValueError, RuntimeError):
 
 
 class DeserializeFormatError(PscError, ValueError, RuntimeError):
-    """JSON that does not describe what was asked for, or describes it for another tokenizer."""
+    """JSON that does not describe what was requested, or describes it for another tokenizer."""
 
 
 class DeserializeVersionError(PscError, ValueError, RuntimeError):
@@ -164,7 +164,7 @@ class InvalidStructuralTagError(PscError, ValueError, RuntimeError):
 
 
 class MissingExtraError(PscError, ImportError):
-    """Something was asked for whose package is not installed; the message names the extra and the package."""
+    """A request needs a package that is not installed; the message names the extra and the package."""
 
 
 @contextmanager

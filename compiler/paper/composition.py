@@ -5,7 +5,7 @@
     A_w = P_w without its output      the stacks on which w is viable
     A   = the union of all A_w B_v    for one lexer state q, w ∈ R_q(v); the paper's equation 6, a token class for v
 
-Past the end of a lexeme, a contextual lexer goes on from a start that depends on the stack. So a sequence may have a *condition*
+Past the end of a lexeme, a contextual lexer continues from a start that depends on the stack. So a sequence may have a *condition*
 between two terminals: a set of LR states, one of which must be on top. It is a factor of P_w too, the identity on such stacks.
 
 A stack is read top first. Transducers take any sequence of LR states; the acceptor A only the stacks that the parser
@@ -66,7 +66,7 @@ def sequence_acceptor(lr: LrTables, symbols: Sequence[Terminal | Condition]) -> 
 def viable_stacks(lr: LrTables, symbols: Symbols) -> pynini.Fst:
     """The stacks of the parser on which `symbols` can be read, minimal and deterministic. Raises as `step_transducer`.
 
-    Cost: two compositions for each ending of `symbols` that has not been asked for with this table.
+    Cost: two compositions for each ending of `symbols` that has not been used with this table.
     """
     return minimal(pynini.intersect(_steps(lr).real, _steps(lr).acceptor(symbols)))
 

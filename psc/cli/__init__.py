@@ -27,16 +27,17 @@ _COMMANDS = {
     "registry": "Share artifacts: serve, push, pull, list, verify, gc, keygen.",
     "inspect": "Show what is in an artifact and where it came from.",
     "bench": "Measure psc on this machine, beside others: masks, first-masks, compile, serve, maskbench, end-to-end, corpus, all.",
+    "sql-catalog": "Write a grammar of SQL whose tables and columns are those of a database.",
     "grammars": "List the bundled grammars.",
     "tokenizers": "List the tokenizers that have a short name.",
 }
 """Name, which is the module's too, and what the list of commands says."""
-_MODULES = {"grammars": "list_grammars", "tokenizers": "list_tokenizers"}
+_MODULES = {"sql-catalog": "sql_catalog", "grammars": "list_grammars", "tokenizers": "list_tokenizers"}
 """Where it is not."""
 
 
 INTERRUPTED = 130
-"""The exit code where an interruption did not come by a signal."""
+"""The exit code of an interruption without a signal."""
 
 
 class _Commands(CommandGroup):

@@ -89,7 +89,7 @@ def command(
 ) -> None:
     """Compile every grammar of JOBS.toml for every tokenizer that it names there, and keep the artifacts.
 
-    What the store has already is not compiled again, so an interrupted run goes on where it stopped. A job that fails does not
+    What the store has already is not compiled again, so an interrupted run continues where it stopped. A job that fails does not
     stop the others. A store that cannot be written does, before anything is compiled, and so does a registry that cannot be pushed
     to.
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _F = TypeVar("_F", bound=Callable[..., Any])
 PEERS = ("llguidance", "xgrammar")
 OTHERS = ("outlines", "formatron")
-"""Beside which psc is measured only where they are asked for; they take JSON schemas alone."""
+"""Beside which psc is measured only on request; they take JSON schemas alone."""
 
 
 @dataclass(frozen=True)

@@ -48,7 +48,7 @@ from psc.vocabulary.names import find_name
     type=FILE,
     metavar="FILE",
     help="A text of the language, or a folder of them; may be given several times. The artifact names the masks that texts meet, "
-    "and a server that loads it makes these before they are asked for.",
+    "and a server that loads it makes these in advance.",
 )
 @json_option
 @click.option("--verbose", is_flag=True, help="Print the time of each stage, and sizes of what was built.")

@@ -144,7 +144,7 @@ class Asked:
     """Of a schema or a regex that an option gives; else it is in the file."""
 
     def instruction(self) -> Instruction:
-        """What the model is told of it."""
+        """What the model reads about it."""
         if self.file is None:
             return Instruction()
         if self.file.language == "json_schema":

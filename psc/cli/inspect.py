@@ -115,7 +115,7 @@ def _pairs(report: Mapping[str, Any]) -> list[tuple[str, object]]:
         *((name.replace("_", " "), f"{n:,}") for name, n in report["counts"].items()),
     ]
     if report["warm_rows"]:
-        pairs.append(("warm", f"{report['warm_rows']:,} masks that texts met are made before they are asked for"))
+        pairs.append(("warm", f"{report['warm_rows']:,} masks of the texts are made in advance"))
     if build is not None:
         pairs.append(("built in", f"{duration(build['total_seconds'])}, peak memory {size(build['peak_memory_bytes'])}"))
         pairs.extend((f"  {stage}", duration(seconds)) for stage, seconds in build["seconds"].items())

@@ -119,7 +119,7 @@ def pull(
 ) -> None:
     """Bring artifacts into the local store, from the first registry that has them whole.
 
-    An interrupted pull goes on where it stopped.
+    An interrupted pull continues where it stopped.
     """
     if len(names) == 1 and "/" in names[0]:
         names = two_names(names[0])

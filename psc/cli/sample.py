@@ -11,6 +11,7 @@ from psc.cli.grammars import GRAMMAR_HELP, Chosen, grammar_options, open_compile
 from psc.cli.progress import Steps
 from psc.cli.report import write_json
 from psc.cli.tokenizers import recorded_tokenizer_option
+from psc.inspection.readable import ReadableSampler
 from psc.inspection.sampling import Sample, Sampler
 
 
@@ -23,7 +24,12 @@ from psc.inspection.sampling import Sample, Sampler
     type=click.IntRange(0),
     default=64,
     show_default=True,
-    help="Draw at most so many tokens, then end the sentence the short way.",
+    help="Draw at most this many tokens, then end the sentence the short way.",
+)
+@click.option(
+    "--uniform",
+    is_flag=True,
+    help="Draw every effect on the lexer about as often, from the whole vocabulary. It reaches more of a grammar, and reads badly.",
 )
 @recorded_tokenizer_option
 @grammar_options
@@ -34,6 +40,7 @@ def command(
     count: int,
     seed: int | None,
     max_tokens: int,
+    uniform: bool,
     tokenizer: str | None,
     chosen: Chosen,
     as_json: bool,
@@ -41,8 +48,9 @@ def command(
 ) -> None:
     """Draw random sentences from the masks of GRAMMAR.
 
-    At each step it is drawn what happens to the lexer, and then, among the allowed tokens that do this, a token. Sentences
-    are complete: the text may end where they end.
+    Each token is one that the mask allows. A small model of texts draws it: everyday words, tokens that the vocabulary numbers
+    first, blanks where a typesetter puts them, and an end after some twenty tokens. Sentences are complete: the text may end where
+    they end.
     """
     seed = random.SystemRandom().getrandbits(32) if seed is None else seed
     rng = random.Random(seed)
@@ -50,7 +58,7 @@ def command(
     with Steps("sampling", quiet=quiet) as steps:
         steps.step("reading the grammar", 0, count)
         compiled = open_compiled(grammar, tokenizer, chosen)
-        sampler = Sampler(compiled)
+        sampler = Sampler(compiled) if uniform else ReadableSampler(compiled)
         for i in range(count):
             steps.step(f"sentence {i + 1}", i, count)
             samples.append(sampler.sample(rng, max_tokens=max_tokens))

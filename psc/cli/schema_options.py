@@ -31,10 +31,13 @@ _FLAGS = {
 _COUNTS = {
     "indent": (
         click.IntRange(0, 1000),
-        "Of a JSON schema: no free white space; a line for each member and item, with so many spaces for each level.",
+        "Of a JSON schema: no free white space; a line for each member and item, with this many spaces for each level.",
     ),
     "max_whitespace": (click.IntRange(1), "Of a JSON schema: at most so much white space at one place. Without this, any amount."),
-    "max_digits": (click.IntRange(1), "Of a JSON schema: at most so many digits where it sets no bound. Without this, any number."),
+    "max_digits": (
+        click.IntRange(1),
+        "Of a JSON schema: at most this many digits where it sets no bound. Without this, any number.",
+    ),
 }
 
 

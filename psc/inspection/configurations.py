@@ -1,6 +1,6 @@
 """The configurations of a matcher, with ids of their types: each a lexer state and a parser stack that its text may have led to.
 
-A matcher whose grammar is deterministic has one. Configurations go by their index, as in `MatcherView`.
+A matcher whose grammar is deterministic has one. A configuration has a number, as in `MatcherView`.
 
 Cost: linear in the stacks.
 """

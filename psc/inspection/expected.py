@@ -58,7 +58,7 @@ class Names:
 
         Args:
             matcher: at the text's end.
-            counts: how many tokens begin the terminals; asked for where there are several.
+            counts: how many tokens begin the terminals; called where there are several.
         """
         names = {self.of[terminal] for terminal in MatcherView(matcher).continuations()}
         shown = {name for name in names if not (self._has_inner and _INNER.match(name))}

@@ -55,7 +55,7 @@ class Reading:
 
 @dataclass(frozen=True)
 class TokenGroup:
-    """Allowed tokens whose first byte goes on with, or begins, a lexeme that can become the same terminals."""
+    """Allowed tokens whose first byte continues or begins a lexeme that can become the same terminals."""
 
     terminals: tuple[str, ...]
     """Empty for text that the grammar ignores."""
@@ -390,11 +390,11 @@ class Explainer:
         return None if self._find_every_way is None else self._find_every_way()
 
     def _reasons(self, matcher: GrammarMatcher, byte: int) -> list[str]:
-        """Why no way of reading the text goes on with this byte; each reason once."""
+        """Why no way of reading the text continues with this byte; each reason once."""
         if self.compiled.is_linked:
             if matcher.fork().accept_prefix(bytes([byte])):
                 return [f"a rule with max_tokens has none left for {_named(byte)}"]
-            return [f"no text of the grammar goes on with {_named(byte)} here"]
+            return [f"no text of the grammar continues with {_named(byte)} here"]
         reasons: dict[str, None] = {}
         for i, (state, stack, *_) in enumerate(configurations(matcher)):
             for reason in self._reasons_of(matcher, i, state, stack, byte):
@@ -422,7 +422,7 @@ class Explainer:
                 yield from self._restarted(matcher, index, symbols, byte, what)
             else:
                 begins = bool(symbols) or () in self._lexemes.ends(state)
-                yield self._begun(to, "begins" if begins else "goes on as", what)
+                yield self._begun(to, "begins" if begins else "continues as", what)
 
     def _restarted(self, matcher: GrammarMatcher, index: int, symbols: Symbols, byte: int, what: str) -> Iterator[str]:
         """The lexeme is complete, and another begins with the byte."""

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import random
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,6 +30,7 @@ from psc.inspection.configurations import configurations
 from psc.inspection.linked import TokenSearch
 from psc.inspection.token_effects import TokenEffects
 from psc.runtime.compiled import GrammarMatcher, LoadedGrammar
+from psc.support.cached_property import cached_property
 from psc.vocabulary.segment import Segmenter
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 
@@ -58,9 +60,6 @@ class Sampler:
         self.compiled = compiled
         self._completer = Completer(compiled)
         self._segmenter = Segmenter(compiled.tokenizer_info)
-        self._effects = None if compiled.is_linked else TokenEffects(compiled)
-        self._first_bytes = np.array([text[0] if text else 256 for text in compiled.tokenizer_info.token_texts], np.int64)
-        self._weights = token_weights(compiled.tokenizer_info)
 
     def sample(self, rng: random.Random, *, max_tokens: int) -> Sample:
         """Draws a sentence.
@@ -77,7 +76,7 @@ class Sampler:
         stop = frozenset(matcher.stop_token_ids)
         tokens: list[int] = []
         while len(tokens) < max_tokens:
-            token = self._draw(matcher, rng)
+            token = self._draw(matcher, tokens, rng)
             if token is None or token in stop:
                 break
             self._take(matcher, token)
@@ -87,6 +86,18 @@ class Sampler:
         tokens = [*tokens[:kept], *end]
         vocabulary = self.compiled.tokenizer_info.token_texts
         return Sample(tuple(tokens), kept, b"".join(vocabulary[t] for t in tokens))
+
+    @cached_property
+    def _effects(self) -> TokenEffects:
+        return TokenEffects(self.compiled)
+
+    @cached_property
+    def _first_bytes(self) -> NDArray[np.int64]:
+        return np.array([text[0] if text else 256 for text in self.compiled.tokenizer_info.token_texts], np.int64)
+
+    @cached_property
+    def _weights(self) -> NDArray[np.float64]:
+        return token_weights(self.compiled.tokenizer_info)
 
     def _end(self, matcher: GrammarMatcher) -> list[int]:
         """Ends the text; returns the tokens that do.
@@ -115,18 +126,24 @@ class Sampler:
             return TokenSearch(self.compiled.tokenizer_info).complete(matcher)
         return self._segmenter.segment(self._completer.complete(matcher))
 
-    def _draw(self, matcher: GrammarMatcher, rng: random.Random) -> int | None:
-        """A token that the mask allows; None if it allows none: the text can only end, and no token does that."""
+    def _draw(self, matcher: GrammarMatcher, tokens: Sequence[int], rng: random.Random) -> int | None:
+        """A token that the mask allows; None if it allows none: the text can only end, and no token does that.
+
+        Args:
+            matcher: after these tokens; it stays there.
+            tokens: the text so far.
+            rng: what to draw with.
+        """
         allowed = matcher.allowed_tokens().astype(np.int64)
         if not len(allowed):
             return None
         weights = self._weights[allowed]
-        if self._effects is None:  # linked of parts: instead of the effect, the first byte is drawn
+        if self.compiled.is_linked:  # of parts: instead of the effect, the first byte is drawn
             effects = self._first_bytes[allowed]
         else:
             effects = self._effects.of(frozenset(c.lexer_state for c in configurations(matcher)), allowed)
-        chosen = _drawn(np.power(np.bincount(effects, weights), 0.3), rng)
-        return int(allowed[_drawn(np.where(effects == chosen, weights, 0.0), rng)])
+        chosen = drawn(np.power(np.bincount(effects, weights), 0.3), rng)
+        return int(allowed[drawn(np.where(effects == chosen, weights, 0.0), rng)])
 
     def _take(self, matcher: GrammarMatcher, token: int) -> None:
         if not matcher.accept_token(token):
@@ -144,7 +161,7 @@ def token_weights(tokenizer_info: TokenizerInfo) -> NDArray[np.float64]:
     return weights
 
 
-def _drawn(weights: NDArray[np.float64], rng: random.Random) -> int:
+def drawn(weights: NDArray[np.float64], rng: random.Random) -> int:
     """An index, as likely as its weight is large."""
     total = np.cumsum(weights)
     return int(np.searchsorted(total, rng.random() * total[-1], side="right"))

@@ -42,6 +42,10 @@ class TokenEffects:
         levels, self._node_of_token = _trie(compiled.tokenizer_info)
         self._levels = [(parent, classes[byte]) for parent, byte in levels]
         """Per level of the trie each node's parent on the level above, and the class of its byte."""
+        self._begins: dict[ByteClass, list[tuple[Symbols, LexerState]]] = {}
+        """Per byte class the steps of a lexeme's first byte."""
+        for byte_class, symbols, to in self._lexemes.steps(START):
+            self._begins.setdefault(byte_class, []).append((symbols, to))
         self._steps: dict[frozenset[LexerState], dict[ByteClass, tuple[_Label, frozenset[LexerState]]]] = {}
         self._effects: dict[frozenset[LexerState], _Ints] = {}
 
@@ -96,17 +100,12 @@ class TokenEffects:
         for state in states:
             for byte_class, symbols, to in self._lexemes.steps(state):
                 ways.setdefault(byte_class, set()).add((symbols, to))
-        again = {
-            c: [(s, to) for cls, s, to in self._lexemes.steps(START) if cls == c]
-            for c, w in ways.items()
-            if any(t == RESTART for _, t in w)
-        }
         steps: dict[ByteClass, tuple[_Label, frozenset[LexerState]]] = {}
         for byte_class, targets in ways.items():
             followed = {(symbols, to) for symbols, to in targets if to != RESTART}
             for symbols, to in targets:
                 if to == RESTART:
-                    followed.update(((*symbols, *more), beyond) for more, beyond in again[byte_class])
+                    followed.update(((*symbols, *more), beyond) for more, beyond in self._begins.get(byte_class, ()))
             if followed:
                 label = tuple(sorted(followed)) if any(symbols for symbols, _ in followed) else ()
                 steps[byte_class] = label, frozenset(to for _, to in followed)

@@ -185,7 +185,7 @@ def serve(choices: Choices, worker: Worker, *, port: int, ready: Callable[[str],
         choices: what can be chosen by name.
         worker: answers what the page asks.
         port: see `running`.
-        ready: told the address once it accepts connections.
+        ready: called with the address once it accepts connections.
 
     Raises:
         PlaygroundError: it cannot listen.

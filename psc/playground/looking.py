@@ -57,9 +57,9 @@ class Choices:
     """What can be chosen by name, besides the bundled grammars and the tokenizers of installed packages."""
 
     grammars: tuple[str, ...] = ()
-    """Files that whoever started the playground has named: grammars or artifacts."""
+    """Files that were named when the playground was started: grammars or artifacts."""
     tokenizers: tuple[str, ...] = ()
-    """Files and names of tokenizers, likewise."""
+    """Files and names of tokenizers that were named then."""
 
     @cached_property
     def grammar_names(self) -> tuple[str, ...]:
@@ -104,7 +104,7 @@ class _Opened:
 
 
 class Looker:
-    """Answers the page's requests. Keeps the grammars and tokenizers that were asked for last.
+    """Answers the page's requests. Keeps the grammars and tokenizers that were used last.
 
     Args:
         choices: what can be chosen by name.

@@ -3,7 +3,7 @@
 A grammar from anybody may cost more than anyone wants to wait for. Most of that ends with an error that names a limit; what does
 not, ends with the process, and the next look begins another one.
 
-Cost: the process takes 0.3 s to begin, and loads what it is asked for anew.
+Cost: the process takes 0.3 s to begin, and loads each request's grammar anew.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from psc.playground.looking import Choices, Looker
 from psc.support.process_memory import process_status
 
 Answer = dict[str, Any]
-"""What was asked for; or an ``error``, an object with a ``kind`` and a ``message``."""
+"""The answer; or an ``error``, an object with a ``kind`` and a ``message``."""
 
 
 def error(kind: str, message: str) -> Answer:

@@ -30,7 +30,7 @@ def lark_request(
     *,
     dialect: LarkDialect | None = None,
     start: str = "start",
-    lexer: LarkLexer = "contextual",
+    lexer: LarkLexer | None = None,
     keep_all_actions: bool = False,
     indenter: object = None,
     schemas: SchemaSettings | None = None,

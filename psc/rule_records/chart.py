@@ -6,7 +6,7 @@ once; later text does not change it, so text is taken back by dropping columns.
 A rule may have a budget of n tokens. Once n tokens have had bytes in it, it is *closed* where the next token begins, if it can be
 complete there: it reads nothing after that.
 
-Cost: 10 to 20 us a character for each way in which it can be read; memory likewise.
+Cost: 10 to 20 us a character for each way in which it can be read; the same in bytes of memory.
 """
 
 from __future__ import annotations

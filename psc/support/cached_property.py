@@ -1,7 +1,7 @@
 """`functools.cached_property` as Python 3.12 has it, also in older ones: without a lock.
 
 In older ones one lock serves all instances, while the value is computed. A compilation that holds it makes other threads wait
-for what is not theirs, and the child of a fork beside it waits for ever. Without it two threads may compute the value of one
+for what is not theirs, and the child of a fork beside it waits without end. Without it two threads may compute the value of one
 instance at once; the last one stays.
 """
 

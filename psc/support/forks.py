@@ -15,7 +15,7 @@ _locks: weakref.WeakSet[Any] = weakref.WeakSet()
 
 
 def new_lock() -> threading.Lock:
-    """A lock that is free in the child of a fork, whoever held it. What it guards must be right between any two statements."""
+    """A lock that is free in the child of a fork, even if another thread held it. Each statement must leave its data right."""
     lock = threading.Lock()
     if hasattr(lock, "_at_fork_reinit"):  # so does the standard library with its own
         _locks.add(lock)

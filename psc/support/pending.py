@@ -1,7 +1,7 @@
 """What one thread makes, and others wait for, whatever becomes of the thread that makes it.
 
 The idea: a `concurrent.futures.Future` that a thread registers, and cannot set in the end, leaves those that wait for it waiting
-for ever. That happens where a handler of a signal raises between the two (Ctrl-C, a second one in the `finally` of the first, an
+without end. That happens where a handler of a signal raises between the two (Ctrl-C, a second one in the `finally` of the first, an
 alarm that raises), and in the child of a fork, which has not the thread that makes it. Such a handler may also raise inside of a
 `threading.Condition`, whose lock then stays taken. So nobody relies on being woken here: who waits looks now and then whether the
 result is there, and whether the thread that makes it is still in the block that it holds a lock for. The lock is the standard
@@ -13,7 +13,7 @@ the entry, sees that nobody is in its block, and builds it.
 Cost: two locks; who waits wakes up 50 times a second.
 Tried and dropped: `weakref` to a token of the maker's frame, since a traceback that somebody keeps holds the frame; looking for the
 call among the frames of its thread (`sys._current_frames`), since CPython 3.11 may collect garbage in the middle of it; another
-thread goes on then, its frames are freed, and the process dies of signal 11 or waits for itself.
+thread continues then, its frames are freed, and the process dies of signal 11 or waits for itself.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Pending(Generic[_T]):
         return self._outcome is not None
 
     def set(self, result: _T | None, error: BaseException | None = None) -> None:
-        """Ends the waiting, with a result or an error; None: whoever waits makes it instead."""
+        """Ends the waiting, with a result or an error; None: the one that waits makes it instead."""
         self._outcome = result, error
         with suppress(RuntimeError):  # somebody has just woken up
             self._over.release()

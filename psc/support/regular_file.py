@@ -1,7 +1,7 @@
 """Files that somebody names, or that a text imports: regular ones only, opened without waiting, read up to a limit.
 
-A named pipe hangs whoever opens it, and a device such as ``/dev/zero`` has no end although it says that it has 0 bytes. So the kind
-is checked before the file is opened (opening a device can have effects of its own) and again once it is open.
+A named pipe hangs the thread that opens it, and a device such as ``/dev/zero`` has no end although it says that it has 0 bytes. So
+the kind is checked before the file is opened (opening a device can have effects of its own) and again once it is open.
 
 Cost: two calls of the system more than ``Path.read_bytes``.
 """

@@ -1,4 +1,4 @@
-"""What a program is told of a grammar that is compiled all the same: a record of the log, or a warning where nobody reads the log.
+"""A warning about a grammar that is compiled anyway: a record of the log, or a warning where nobody reads the log.
 
 Servers configure logging, and get a record for each grammar. A script does not: it gets a `RuntimeWarning` at the line that called
 psc, once for each text. (Python remembers every such text, so a server must not get them.)

@@ -94,7 +94,7 @@ def _model_vocab(model: Mapping[str, Any], origin: str) -> tuple[dict[str, int],
     if kind not in _MODELS:
         raise TokenizerError(
             f"{origin}: the model is {kind!r}; psc reads byte-level and byte-fallback {' and '.join(_MODELS)} models. "
-            "Its tokens do not spell out the spaces between words, so text cannot be told from tokens"
+            "Its tokens do not spell out the spaces between words, so tokens do not determine the text"
         )
     for key in ("continuing_subword_prefix", "end_of_word_suffix"):
         if model.get(key):

@@ -21,7 +21,7 @@ padding are applied where a machine is loaded, so one artifact serves every way 
 the tokenizer and a stop token of one model, and no other (a line break, `</think>`): a mask allows it as a stop token only, and
 the fingerprint counts it as text.
 
-A grammar that names tokens depends on all of this. Its artifacts go by the `tokens_fingerprint`.
+A grammar that names tokens depends on all of this. The keys of its artifacts have the `tokens_fingerprint`.
 """
 
 from __future__ import annotations

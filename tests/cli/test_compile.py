@@ -226,7 +226,7 @@ def test_texts_to_be_warm_for(run: Run, tokenizer: Path, tmp_path: Path) -> None
     assert (tmp_path / "json.psc").read_bytes() == data
     assert report["warm"]["rows"] > 5 and len(report["warm"]["texts"]) == 6
     shown = run("inspect", tmp_path / "json.psc").stdout
-    assert f"{report['warm']['rows']} masks that texts met" in shown
+    assert f"{report['warm']['rows']} masks of the texts are made in advance" in shown
     assert "warm_row_state" in shown
     assert json.loads(run(*arguments, "--json").stdout)["warm"] is None
     assert json.loads(run("inspect", tmp_path / "json.psc", "--json").stdout)["warm_rows"] == 0

@@ -29,14 +29,17 @@ COMMENT: /#[^\\n]*/
 
 @pytest.mark.parametrize("name", ["json", "assignments"])
 @pytest.mark.parametrize("max_tokens", [0, 1, 7, 80])
-def test_sentences_parse(run: Run, assignments: Path, tokenizer: Path, tmp_path: Path, name: str, max_tokens: int) -> None:
+@pytest.mark.parametrize("how", [(), ("--uniform",)])
+def test_sentences_parse(
+    run: Run, assignments: Path, tokenizer: Path, tmp_path: Path, name: str, max_tokens: int, how: tuple[str, ...]
+) -> None:
     if name == "json":
         assert run("compile", "json", "-t", tokenizer, "-o", tmp_path / "json.psc").exit_code == 0
         artifact, grammar = tmp_path / "json.psc", lark_text("json")
     else:
         artifact, grammar = assignments, assignments.with_suffix(".lark").read_text()
     lark = Lark(grammar, parser="lalr", lexer="basic" if name == "json" else "contextual")
-    result = run("sample", artifact, "-n", 30, "--seed", 1, "--max-tokens", max_tokens, "--json")
+    result = run("sample", artifact, "-n", 30, "--seed", 1, "--max-tokens", max_tokens, "--json", *how)
     assert result.exit_code == 0, result.output
     report = json.loads(result.stdout)
     assert len(report["sentences"]) == 30
@@ -46,8 +49,9 @@ def test_sentences_parse(run: Run, assignments: Path, tokenizer: Path, tmp_path:
         assert (sentence["drawn_tokens"] < len(sentence["tokens"])) or max_tokens > 0
 
 
-def test_text_and_seed(run: Run, assignments: Path) -> None:
-    first, second, other = (run("sample", assignments, "-n", 3, "--seed", seed) for seed in (5, 5, 6))
+@pytest.mark.parametrize("how", [(), ("--uniform",)])
+def test_text_and_seed(run: Run, assignments: Path, how: tuple[str, ...]) -> None:
+    first, second, other = (run("sample", assignments, "-n", 3, "--seed", seed, *how) for seed in (5, 5, 6))
     assert first.exit_code == 0
     assert first.stdout == second.stdout != other.stdout
     assert "3 of 3, seed 5" in first.stderr
@@ -84,7 +88,7 @@ name ::= [a-z]+ | "id " [a-z] "."
 def test_lark_grammars_just_in_time(run: Run, assignments: Path, tokenizer: Path, options: tuple[str, ...]) -> None:
     grammar = assignments.with_suffix(".lark")
     lark = Lark(grammar.read_text(), parser="lalr", lexer="basic" if "basic" in options else "contextual")
-    result = run("sample", grammar, "-t", tokenizer, "-n", 30, "--seed", 4, "--max-tokens", 20, "--json", *options)
+    result = run("sample", grammar, "-t", tokenizer, "-n", 30, "--seed", 4, "--max-tokens", 20, "--uniform", "--json", *options)
     assert result.exit_code == 0, result.output
     texts = [s["text"] for s in json.loads(result.stdout)["sentences"]]
     for text in texts:
@@ -101,7 +105,7 @@ def test_ebnf(run: Run, tokenizer: Path, tmp_path: Path, compiled: bool, max_tok
     if compiled:
         assert run("compile", *arguments, "-o", tmp_path / "sums.psc").exit_code == 0
         arguments = (tmp_path / "sums.psc",)
-    result = run("sample", *arguments, "-n", 40, "--seed", 1, "--max-tokens", max_tokens, "--json")
+    result = run("sample", *arguments, "-n", 40, "--seed", 1, "--max-tokens", max_tokens, "--uniform", "--json")
     assert result.exit_code == 0, result.output
     oracle = CfgOracle.of_ebnf(SUMS)
     texts = [s["text"] for s in json.loads(result.stdout)["sentences"]]

@@ -14,7 +14,7 @@ Example: `{"do": "slice", "works": [{"prompt": [1, 2], "constraint": {"json": "{
 Cost: starting takes 20 to 60 s on two cores, and 2 to 3 GB.
 
 What was tried: vLLM's engine as a process of its own, as a server has it. It adds the time of messages, a millisecond a step, and
-what a step does cannot be told from what the other process does meanwhile.
+what a step does mixes with what the other process does meanwhile.
 """
 
 from __future__ import annotations

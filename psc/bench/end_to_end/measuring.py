@@ -82,7 +82,7 @@ class Cell:
 
 @dataclass
 class Kept:
-    """What was measured, in a file that a later run goes on with.
+    """What was measured, in a file that a later run continues.
 
     Args:
         path: the file; None keeps nothing.
@@ -132,7 +132,7 @@ def measure(
         plan: what to measure.
         interpreter: that has vLLM.
         kept: gets the cells.
-        announce: is told what is next.
+        announce: called with what is next.
         notes: get a line for what could not be measured.
         logs: the folder that engines write what they print to.
 

@@ -49,7 +49,7 @@ def run_plan(settings: Settings, plan: Plan, *, keep: Path | None = None) -> Rep
 
 
 def _about(settings: Settings, kept: Kept) -> dict[str, Any]:
-    """The conditions, with the versions that engines told."""
+    """The conditions, with the versions that engines reported."""
     versions: dict[str, str | None] = {"psc": __version__}
     vocabularies = []
     for model, engines in kept.engines.items():

@@ -3,7 +3,7 @@
 The idea: engines that are compared must have the same language, and each is to have it in the form that it is good at: psc and
 llguidance a Lark grammar, with terminals, and XGrammar an EBNF of characters. So white space is written out, as a part of the
 operators and of the words that need it: then it does not matter whether there is a lexer. llguidance's lexer never falls back, so
-where a terminal may end, no other goes on with text that both could have. Words of the language are no names; that is a lookahead
+where a terminal may end, no other continues with text that both could have. Words of the language are no names; that is a lookahead
 in psc's Lark, an intersection in llguidance's, and in EBNF the rules of a trie.
 
 `java.txt` and the others are lines `name ::= expression` of EBNF. Names in capitals are terminals, whose expressions name only
