@@ -123,3 +123,86 @@ alter table t rebuild partition p; alter table t secondary_load; alter table t; 
 check table t fast quick; repair table t use_frm; alter user a@b account lock password expire
 analyze select a from t order by a limit 1; analyze table t, u; analyze table t update histogram on a; analyze format=json select 1
 select b = @a := 1, 1 + @c := d or e, -@a := not 2, f(g, @a := h in (1)); update t set c = @a := @b := 1 where d > @e := 2
+if @x = 0 then set @b = ''; end if
+if @x = 0 then set @b = ''; elseif 1 then select 1; else select 2; end if
+loop select 1; end loop
+while @a < 3 do set @a = @a + 1; end while
+repeat set @a = @a + 1; until @a > 3 end repeat
+case @a when 1 then select 1; end case
+case when 1 then select 1; else select 2; end case
+for i in 1 .. 3 do select i; end for
+for i in (select 1) do select i.a; end for
+begin not atomic select 1; end
+begin not atomic declare x int; set x = 1; end
+alter table t add index if not exists (a, b)
+alter table t add index if not exists i (a, b)
+alter table t add key if not exists (a, b)
+alter table t add unique if not exists (a)
+alter table t add unique index if not exists (a)
+alter table t add fulltext if not exists (a)
+alter table t add fulltext index if not exists (a)
+alter table t add index if not exists using btree (a)
+alter table t add primary key if not exists (a)
+alter table t add foreign key if not exists (a) references u (b)
+alter table t add foreign key if not exists f (a) references u (b)
+alter table t add constraint if not exists c check (a > 0)
+alter table t add column if not exists (a int)
+create table t (a int, index if not exists (a))
+create table t (a int, index if not exists i (a))
+create table t (a date, b date, period for p (a, b))
+create table t (a date, b date, period for system_time (a, b)) with system versioning
+alter table t add period for p (a, b)
+alter table t add period if not exists for p (a, b)
+alter table t drop period for p
+alter table t drop period if exists for p
+alter table t add system versioning
+alter table t drop system versioning
+create table t (a int with system versioning)
+create table t (a int without system versioning)
+create table t (a int, b timestamp(6) generated always as row start, c timestamp(6) generated always as row end, period for system_time (b, c)) with system versioning
+create table t (a int, unique (a, p without overlaps))
+create table t (a int, primary key (a, p without overlaps))
+select * from t for system_time as of timestamp '2020-01-01'
+select * from t for system_time as of now() as x
+select * from t for system_time all
+select * from t for system_time between a and b
+select * from t for system_time from a to b
+delete from t for portion of p from '2000-01-01' to '2001-01-01'
+update t for portion of p from '2000-01-01' to '2001-01-01' set a = 1
+delete history from t
+delete history from t before system_time now()
+help 'select'
+help contents
+select previous value for s
+select previous value for a.s + 1 from t
+select lastval(s), nextval(s), setval(s, 1)
+create table t (a int default next value for s)
+create table t (a int default (next value for s))
+create table t (a int default nextval(s))
+create index if not exists i on t (a)
+drop index if exists i on t
+alter table t drop index if exists i
+alter table t drop foreign key if exists i
+alter table t drop constraint if exists i
+alter table t drop column if exists i
+alter table t change column if exists a b int
+alter table t modify column if exists a int
+alter table t rename column if exists a to b
+alter table t rename index if exists a to b
+alter table t alter column if exists a set default 1
+execute immediate concat('a', 'b') using @a, 1
+for i in 1..3 do select i; end for
+for i in 1 ..3 do select i; end for
+for i in 1 .. a do select i; end for
+for i in 1..a do select i; end for
+for i in c do select i.x; end for
+alter table t add period for system_time (a, b)
+alter table t drop period for system_time
+create table t (a int generated always as row start)
+create table t (a int as row start)
+alter table t add column period for p (a, b)
+if 1 then select 1; end if
+if 1 then begin declare x int; end; end if
+if exists (select 1) then select 1; end if
+select 1; if 1 then select 1; end if; select 2
+create procedure p() if 1 then select 1; end if

@@ -107,3 +107,15 @@ select a from a.b.c
 select @'a'.b
 select 1 := 2
 select a = b := 1
+a: loop select 1; leave a; end loop
+a: loop select 1; leave a; end loop a
+begin select 1; end
+declare x int
+leave a
+iterate a
+fetch c into a
+alter table t add constraint if not exists f foreign key (a) references u (b)
+alter table t add constraint if not exists check (a > 0)
+create table t (a int) without system versioning
+if 1 then end if
+if 1 then declare x int; end if
