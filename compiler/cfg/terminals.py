@@ -137,7 +137,7 @@ def terminal_expression(terminal: Terminal) -> Expression | None:
     if terminal.expression is not None:
         return terminal.expression
     if terminal.text is not None:
-        return literal_expression(terminal.text, ignoring_case="i" in terminal.flags)
+        return literal_expression(terminal.text, ignoring_case="i" in terminal.flags, ascii="a" in terminal.flags)
     return pattern_expression(terminal.pattern)
 
 

@@ -12,6 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, cast
 
 from psc.compiler.frontends.front_end import NO_SETTINGS, UNNAMED, FrontEnd, GrammarOptions, Imports, Settings, check_text
+from psc.compiler.frontends.lark.first_line import said
 from psc.errors import GrammarError
 
 if TYPE_CHECKING:
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
 
 _INDENTER: Final = '{"indenter"'
 """How the text of settings begins that say what Lark's Indenter does."""
-_LEXER_OF_LARK: Final = re.compile(r"// psc: lexer=([^\s,]+)[ \t]*\r?$", re.MULTILINE)
-"""The first line of a text that is written for a lexer: a comment, so that Lark reads the text as well."""
 _LIKE_EBNF_TOKENS: Final = re.compile(r"<[^\s<>]|Token")
 """What a text in EBNF has that names tokens; no parser is imported for others."""
 
@@ -73,8 +72,7 @@ class _Lark(FrontEnd):
         return "llguidance" if is_dialect(text) else self.language
 
     def lexer_of(self, text: str) -> LexerKind | None:
-        said = _LEXER_OF_LARK.match(text)
-        return said and cast("LexerKind", said[1])  # options() refuses what is no lexer
+        return cast("LexerKind | None", said(text).get("lexer"))  # options() refuses what is no lexer
 
     def names_tokens(self, text: str, settings: Settings) -> bool:
         return False

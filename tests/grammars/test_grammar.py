@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import re
 
 import pytest
 from bounded import bounded
@@ -60,6 +61,27 @@ def test_the_first_line_of_a_lark_text_may_say_its_lexer(tmp_path):
     assert Grammar.from_lark("\n" + text).lexer == "contextual"
     with pytest.raises(GrammarError, match="lexer='any': a Lark grammar is lexed by 'contextual' or 'basic'"):
         Grammar.from_lark(text.replace("basic", "any"))
+
+
+@pytest.mark.parametrize("terminal", ['"{}"i', "/{}/i", "/[{}-{}]/i", "/{}(?=)/i"])
+@pytest.mark.parametrize(("first", "flags"), [("", re.IGNORECASE), ("// psc: case=ascii\n", re.IGNORECASE | re.ASCII)])
+def test_the_first_line_of_a_lark_text_may_restrict_case_to_ascii(terminal, first, flags):
+    compiler = psc.GrammarCompiler(byte_tokenizer(), store=False)
+    for letter in "aiksK":
+        compiled = compiler.compile_lark(f"{first}start: {terminal.replace('{}', letter)}\n")
+        for character in "aAiI\u0131\u0130kK\u212asS\u017fßẞ":
+            takes = psc.GrammarMatcher(compiled).accept_string(character)
+            assert takes == bool(re.fullmatch(letter, character, flags)), (letter, character)
+
+
+def test_what_the_first_line_of_a_lark_text_cannot_say():
+    for line, message in (
+        ("// psc: case=any", "<string>:1:1: case='any' in the first line; there is only case=ascii"),
+        ("// psc: lexer=basic, start=x", "<string>:1:1: the first line sets 'start'; a text may set lexer and case"),
+    ):
+        with pytest.raises(GrammarError, match=re.escape(message)):
+            Grammar.from_lark(f'{line}\nstart: "a"\n').to_cfg()
+    assert Grammar.from_lark('// psc: is the best\nstart: "a"\n').to_cfg().lexer == "contextual"
 
 
 def test_builtin_json():

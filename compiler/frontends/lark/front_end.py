@@ -9,6 +9,7 @@ from psc.compiler.expressions.expression import RuleSet
 from psc.compiler.expressions.tokens import TokenNames
 from psc.compiler.frontends.front_end import GrammarOptions, RefusedTextError
 from psc.compiler.frontends.lark import loader
+from psc.compiler.frontends.lark.first_line import said
 from psc.compiler.frontends.lark.indenter_settings import IndenterSettings
 from psc.compiler.frontends.lark.layout import LayoutSettings, bounded_layout
 from psc.compiler.grammars import bounded_lines_of
@@ -33,7 +34,7 @@ def parse(text: str, options: GrammarOptions, origin: str, names: TokenNames | N
     except ResourceLimitError:
         raise
     except GrammarError as e:
-        if options.lexer != "contextual" or options.keep_all_actions:
+        if options.lexer != "contextual" or options.keep_all_actions or said(text):  # the dialect has none of these
             raise
         instead = _as_dialect(text, options.start, origin, names)
         hint = "llguidance's dialect of Lark can read it: begin it with %llguidance {}"

@@ -31,6 +31,7 @@ from psc.compiler.cfg.terminals import empty_lexeme
 from psc.compiler.frontends.front_end import no_start
 from psc.compiler.frontends.lark.definitions import Definitions, read_definitions
 from psc.compiler.frontends.lark.expansion import ExpandedRule, RuleExpander
+from psc.compiler.frontends.lark.first_line import said
 from psc.compiler.frontends.lark.imports import import_name
 from psc.compiler.frontends.lark.indenter import with_indenter
 from psc.compiler.frontends.lark.indenter_settings import IndenterSettings
@@ -217,13 +218,14 @@ def _convert(
     lines = {m[1]: numbers.of(m.start(1)) for m in _DEFINITION.finditer(text)}
     rank = {t.name: i for i, t in enumerate(sorted(terminal_defs, key=_precedence))}
     lark_order = {t.name: i for i, t in enumerate(sorted(terminal_defs, key=_lark_order))}
+    ascii_case = _is_ascii_case(text, places)
     patterns = [_with_flags_sorted(t.pattern.to_regexp()) for t in terminal_defs]
     terminals = tuple(
         Terminal(
             name=t.name,
-            pattern=pattern,
+            pattern=f"(?a:{pattern})" if ascii_case and "i" in t.pattern.flags else pattern,
             text=t.pattern.value if isinstance(t.pattern, PatternStr) else None,
-            flags=frozenset(t.pattern.flags),
+            flags=frozenset(t.pattern.flags).union("a" if ascii_case and "i" in t.pattern.flags else ""),
             priority=t.priority,
             lark_order=lark_order[t.name],
             rank=rank[t.name],
@@ -254,6 +256,16 @@ def _convert(
         nonterminals=nonterminals,
         productions=productions,
     )
+
+
+def _is_ascii_case(text: str, places: Places) -> bool:
+    """Whether the flag `i` is of letters of ASCII; else `s` is the long s too, and `k` the Kelvin sign, as in Python's `re`."""
+    settings = said(text)
+    if unknown := settings.keys() - {"lexer", "case"}:
+        raise places.at(0, f"the first line sets {min(unknown)!r}; a text may set lexer and case")
+    if settings.get("case", "ascii") != "ascii":
+        raise places.at(0, f"case={settings['case']!r} in the first line; there is only case=ascii")
+    return "case" in settings
 
 
 def _lark_order(t: TerminalDef) -> tuple[int, int, int, str]:

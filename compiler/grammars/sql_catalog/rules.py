@@ -118,7 +118,7 @@ def catalogue_grammar(
     written = "".join(text for name, text in rules.items() if name in needed) + NEVER
     return "".join(
         [
-            "// psc: lexer=basic\n",
+            "// psc: lexer=basic, case=ascii\n",
             f"// {about} that name what is in {len(names.tables)} tables.\n\n{written}\n",
             names.definitions(),
             *_introduced_terminals(names.spelling, options),

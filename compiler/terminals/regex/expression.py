@@ -26,13 +26,10 @@ class _NotAnExpression(Exception):
     """Something whose language is not a plain expression's."""
 
 
-def literal_expression(text: str, *, ignoring_case: bool) -> Expression:
-    """The text itself, or every text that `re` finds equal to it when case is ignored."""
-    return Sequence(tuple(map(_either_case, text))) if ignoring_case else Literal(text)
-
-
-def _either_case(character: str) -> Expression:
-    return _one_character(ord(character), int(re.IGNORECASE | re.UNICODE))
+def literal_expression(text: str, *, ignoring_case: bool, ascii: bool = False) -> Expression:
+    """The text itself, or every text that `re` finds equal to it when case is ignored, of all letters or of ASCII's."""
+    flags = int(re.IGNORECASE | (re.ASCII if ascii else re.UNICODE))
+    return Sequence(tuple([_one_character(ord(c), flags) for c in text])) if ignoring_case else Literal(text)
 
 
 @lru_cache(maxsize=4096)

@@ -70,7 +70,7 @@ def test_no_dialect_accepts(dialect: str, text: str) -> None:
     assert not accepts(dialect, text) or (dialect, text) == ("postgresql", "select")
 
 
-WORDS = re.compile(r"\(\?ix?:(?:\(\?:)?([a-z0-9_]+(?:\|[a-z0-9_]+)*)\)?\)")
+WORDS = re.compile(r"\(\?a:\(\?i:(?:\(\?x:)?(?:\(\?:)?([a-z0-9_]+(?:\|[a-z0-9_]+)*)\)+")
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
