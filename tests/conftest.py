@@ -4,6 +4,7 @@
 examples; it runs every night. `wide` draws many new ones; run it before you call a change of the core done.
 """
 
+import gc
 import os
 import signal
 from importlib.util import find_spec
@@ -14,6 +15,8 @@ os.environ["PYTHONSAFEPATH"] = "1"
 os.environ["PSC_STORE"] = os.devnull
 # JAX takes three quarters of a GPU's memory when it is first used, and tests that run beside each other share the GPU.
 os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
+# OpenBLAS has a thread for each core, which waits busily: thirty requests of the example server took 90 s so, and take 2 s.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import pytest
 from effort import DEFAULT
@@ -36,6 +39,12 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "sanitized" if "PSC_S
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The slow ones first: with several processes, one that began at the end would keep the others waiting."""
     items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+
+
+def pytest_collection_finish() -> None:
+    """What collecting the tests has made, millions of objects, is no garbage: no later collection looks at it."""
+    gc.collect()
+    gc.freeze()
 
 
 # The oracles and the construction by OpenFst, which is not to be had everywhere: PyPI has it for Linux on x86-64 only.

@@ -13,7 +13,7 @@ import strategies
 from bounded import bounded
 from hypothesis import given
 from hypothesis import strategies as st
-from languages import LANGUAGES, allowed, check_mask, check_short_histories, ebnf_grammar, oracle_mask, replay
+from languages import LANGUAGES, allowed, check_mask, check_short_histories, ebnf_grammar, oracle_mask, replay, some_builds
 from oracle import CfgOracle
 from random_grammars import FANCY_TEXTS, TEXTS
 
@@ -100,12 +100,12 @@ def walk(
 def test_builds_agree_on_longer_walks(language: str, data: st.DataObject, tokens: list[bytes], seed: int) -> None:
     """Also with a grammar built anew, which has met other states before or none at all."""
     text = data.draw(TEXTS[language], "grammar")
-    builds, rng = LANGUAGES[language].builds(text, tokens), random.Random(seed)
+    builds, rng = LANGUAGES[language].builds(text, tokens, ["just in time", "ahead of time"]), random.Random(seed)
     walks: list[tuple[list[list[bool]], list[int]]] = []
     for _ in range(3):
         history: list[int] = []
         walks.append((list(walk(psc.GrammarMatcher(builds["just in time"]), tokens, history, rng, steps=12)), history))
-    anew = LANGUAGES[language].builds(text, tokens)
+    anew = LANGUAGES[language].builds(text, tokens, ["just in time"])
     for compiled in (builds["ahead of time"], anew["just in time"]):
         for masks, history in reversed(walks):
             matcher = psc.GrammarMatcher(compiled)
@@ -118,7 +118,8 @@ def test_builds_agree_on_longer_walks(language: str, data: st.DataObject, tokens
 @given(data=st.data(), tokens=strategies.vocabularies(), seed=st.integers(0, 2**16))
 @bounded
 def test_rolling_back_restores_the_mask(language: str, data: st.DataObject, tokens: list[bytes], seed: int) -> None:
-    builds, rng = LANGUAGES[language].builds(data.draw(TEXTS[language], "grammar"), tokens), random.Random(seed)
+    names, rng = some_builds(random.Random(seed)), random.Random(seed)
+    builds = LANGUAGES[language].builds(data.draw(TEXTS[language], "grammar"), tokens, names)
     stop = len(tokens)
     for compiled in builds.values():
         matcher = psc.GrammarMatcher(compiled)
@@ -144,7 +145,8 @@ def test_rolling_back_restores_the_mask(language: str, data: st.DataObject, toke
 @given(data=st.data(), tokens=strategies.vocabularies(), seed=st.integers(0, 2**16))
 @bounded
 def test_a_fork_is_independent(language: str, data: st.DataObject, tokens: list[bytes], seed: int) -> None:
-    builds, rng = LANGUAGES[language].builds(data.draw(TEXTS[language], "grammar"), tokens), random.Random(seed)
+    names, rng = some_builds(random.Random(seed)), random.Random(seed)
+    builds = LANGUAGES[language].builds(data.draw(TEXTS[language], "grammar"), tokens, names)
     for compiled in builds.values():
         matchers: list[tuple[psc.GrammarMatcher, list[int]]] = [(psc.GrammarMatcher(compiled), [])]
         for _ in range(12):

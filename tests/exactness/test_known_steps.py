@@ -16,7 +16,7 @@ import strategies
 from bounded import bounded
 from hypothesis import given
 from hypothesis import strategies as st
-from languages import LANGUAGES, allowed
+from languages import LANGUAGES, allowed, some_builds
 from random_grammars import FANCY_TEXTS
 from vocabularies import tokenizer
 
@@ -88,11 +88,12 @@ def check_texts(
 @bounded
 def test_random_grammars(language: str, data: st.DataObject, tokens: list[bytes], seed: int) -> None:
     text = data.draw(FANCY_TEXTS[language], "grammar")
+    rng = random.Random(seed)
+    names = some_builds(rng)
     try:
-        met, anew = (LANGUAGES[language].builds(text, tokens) for _ in range(2))
+        met, anew = (LANGUAGES[language].builds(text, tokens, names) for _ in range(2))
     except psc.GrammarError:
         return
-    rng = random.Random(seed)
     own = [rng.randrange(len(tokens))] if rng.random() < 0.3 else None  # a token that ends the text, and is none of it
     how: dict[str, Any] = {"override_stop_tokens": own} if own else {"terminate_without_stop_token": rng.random() < 0.3}
 

@@ -38,7 +38,7 @@ def run(fuzzer: str, *options: str, path: Path = ROOT) -> subprocess.CompletedPr
 
 @pytest.mark.parametrize("fuzzer", FUZZERS)
 def test_each_runs(fuzzer: str, tmp_path: Path) -> None:
-    ran = run(fuzzer, "--seconds", "2", "--seed", "5", "--json", "--out", str(tmp_path))
+    ran = run(fuzzer, "--seconds", "0.5", "--seed", "5", "--json", "--out", str(tmp_path))
     assert ran.returncode == 0, ran.stdout + ran.stderr
     report = json.loads(ran.stdout)
     assert report["cases"] >= 1
@@ -54,7 +54,7 @@ def bad(tmp_path: Path) -> Any:
         package.mkdir()
         (package / "__init__.py").write_text(f"__path__.append({str(ROOT / 'fuzz')!r})\n")
         (package / "bad.py").write_text(BAD.format(what=what))
-        ran = run("bad", "--seconds", "4", "--seed", "3", "--json", "--out", str(tmp_path / "out"), path=tmp_path)
+        ran = run("bad", "--seconds", "1", "--seed", "3", "--json", "--out", str(tmp_path / "out"), path=tmp_path)
         assert ran.returncode == 1, ran.stdout + ran.stderr
         return dict(json.loads(ran.stdout))
 

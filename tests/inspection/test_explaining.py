@@ -3,6 +3,7 @@
 import random
 
 import pytest
+from effort import times
 from small_grammars import COMPILERS, GRAMMARS, compiled
 
 import psc
@@ -188,7 +189,7 @@ def test_explanations_are_the_masks(name: str, how: str) -> None:
     grammar = compiled(name, how)
     explainer, sampler = Explainer(grammar), Sampler(grammar)
     every = range(grammar.vocab_size)
-    for seed in range(4):
+    for seed in range(times(2)):
         tokens = sampler.sample(random.Random(seed), max_tokens=8).tokens
         matcher, text = psc.GrammarMatcher(grammar), b""
         for token in tokens:

@@ -10,6 +10,11 @@ DEFAULT = 60
 """Of the default profile."""
 
 
+def times(n: int) -> int:
+    """Of a loop that draws its cases itself: n in the default profile."""
+    return max(1, n * settings.default.max_examples // DEFAULT)
+
+
 def examples(n: int) -> settings:
     """A decorator of a property test: so many examples where other tests have DEFAULT."""
-    return settings(max_examples=max(1, n * settings.default.max_examples // DEFAULT))
+    return settings(max_examples=times(n))

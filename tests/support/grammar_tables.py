@@ -15,6 +15,8 @@ from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 def tables_of(grammar: Any) -> GrammarTables:
     """The tables of a grammar, of rules, or of terminals and productions."""
+    if isinstance(grammar, GrammarTables):
+        return grammar
     if isinstance(grammar, psc.Grammar):
         return grammar.artifact_tables()
     return CfgTables(grammar) if isinstance(grammar, Cfg) else RulesTables(LoweredRules(grammar))

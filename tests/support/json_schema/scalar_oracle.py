@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from fractions import Fraction
+from functools import cache
 from itertools import product
 from typing import Any
 
@@ -26,7 +26,7 @@ _STRING_ENDS = ['"', 'zzzzz"', *[f'{c}"' for c in "abcdefgh\\/n"], *[f'{c}{d}"' 
 _STRING_ENDS += [f'{a}{b}{c}"' for a in ("", "0", "00", "u0") for b in "0467" for c in "014"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Scalars:
     """Numbers, words and strings that a schema is true of."""
 
@@ -71,27 +71,32 @@ class Scalars:
 
     def can_become_another(self, begun: bytes, came: set[Value]) -> bool:
         """Whether a value that is none of those that came begins so."""
-        return any(value is not None and value not in came for value in map(self.value, self._texts(begun)))
-
-    def _texts(self, begun: bytes) -> Iterator[bytes]:
-        if begun.startswith(b'"'):
-            ends = _STRING_ENDS
-        elif begun[:1].isalpha():
-            ends = [word[len(begun) :] for word in ("true", "false", "null") if word.startswith(begun.decode())]
-        else:
-            ends = _NUMBER_ENDS
-        for end in ends:
-            yield begun + end.encode()
+        return not _values(self, begun) <= came
 
 
-def _reduced(text: bytes) -> tuple[Fraction, int]:
-    """A number as its digits and a power of ten, without computing a large one."""
-    digits, _, power = text.lower().partition(b"e")
-    value, exponent = Fraction(digits.decode()), int(power or b"0")
-    if value == 0:
-        return value, 0
-    while value.denominator > 1:
-        value, exponent = value * 10, exponent - 1
-    while value % 10 == 0:
-        value, exponent = value / 10, exponent + 1
-    return value, exponent
+@cache
+def _values(scalars: Scalars, begun: bytes) -> frozenset[Value]:
+    """Those that begin so, of the texts that are tried."""
+    return frozenset(value for text in _texts(begun) if (value := scalars.value(text)) is not None)
+
+
+def _texts(begun: bytes) -> Iterator[bytes]:
+    if begun.startswith(b'"'):
+        ends = _STRING_ENDS
+    elif begun[:1].isalpha():
+        ends = [word[len(begun) :] for word in ("true", "false", "null") if word.startswith(begun.decode())]
+    else:
+        ends = _NUMBER_ENDS
+    for end in ends:
+        yield begun + end.encode()
+
+
+def _reduced(text: bytes) -> tuple[int, int]:
+    """A number as its digits, of which the last is no 0, and a power of ten, without computing a large one."""
+    number, _, power = text.lower().partition(b"e")
+    whole, _, fraction = number.partition(b".")
+    digits = whole + fraction
+    if int(digits) == 0:
+        return 0, 0
+    significant = digits.rstrip(b"0")
+    return int(significant), int(power or b"0") - len(fraction) + len(digits) - len(significant)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from functools import lru_cache
 
 import psc
 from psc.inspection.completion import Completer
@@ -32,7 +33,13 @@ def walk(grammar: psc.CompiledGrammar, rng: random.Random) -> str:
     return out.decode()
 
 
+@lru_cache(maxsize=1)
+def _completer(grammar: psc.CompiledGrammar) -> Completer:
+    """Its estimates take longer than a walk, and the next walk is of the same grammar."""
+    return Completer(grammar)
+
+
 def _ending(grammar: psc.CompiledGrammar, matcher: psc.GrammarMatcher) -> bytes:
-    ending = Completer(grammar).complete(matcher)
+    ending = _completer(grammar).complete(matcher)
     assert matcher.accept_string(ending), f"the ending {ending!r} is refused"
     return ending

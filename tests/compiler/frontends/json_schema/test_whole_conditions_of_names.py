@@ -93,13 +93,14 @@ def check(schema: Schema, any_order: bool, rng: random.Random) -> None:
     valid = Draft202012Validator(schema).is_valid
     rows = product(*([ABSENT, *values] for values in VALUES.values()))
     objects = [{n: v for n, v in zip(VALUES, row, strict=True) if v is not ABSENT} for row in rows]
-    for value in rng.sample(objects, 60):
+    for n, value in enumerate(rng.sample(objects, 60)):
         if grammar is None:
             assert not valid(value), (schema, value)
             continue
         text = json.dumps(shuffled(value, any_order, rng), separators=(",", ":"))
         assert accepts(grammar, text) == valid(value), (schema, text)
-        check_beginning(grammar, text[: rng.randrange(1, len(text))], rng)
+        if n % 6 == 0:  # a walk takes ten times as long
+            check_beginning(grammar, text[: rng.randrange(1, len(text))], rng)
 
 
 @examples(40)
