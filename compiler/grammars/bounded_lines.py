@@ -6,7 +6,7 @@ ignored here is refused then, as comments are, but what is kept.
 
     _NL: (/\n/ | COMMENT_WITH_LINE_END) (…)*      becomes      _NL: /\n[ \t\r\n]{0,n-1}/
 
-A text begins with its first word: in Go and Python by another start, in JavaScript since LEADING is ignored.
+A text begins with its first word: in Go and Python by another start, in JavaScript and Kotlin since LEADING is ignored.
 
 YAML's layout says what belongs to what, and nothing of it is ignored. Its text is the grammar with bounded layout up to a line, and
 behind that what any layout adds.
@@ -53,6 +53,7 @@ COMMENT: LINES? /\/[\/*]/
 LEADING.-1: /[ \t\n\r]+/
 %ignore LEADING
 """
+_KOTLIN: Final = _JAVASCRIPT.replace("BLANKS.1", "BLANKS.2")
 _ELEMENTS: Final = r"""
 %override TAG_BLANKS: /[ \t]{1,n}/ | LINES
 %override JSX_TEXT.3: TAG_BLANKS? (/[^{}<> \t\n\r]+/ TAG_BLANKS?)+ | TAG_BLANKS
@@ -109,6 +110,7 @@ BOUNDED_LINES: Final[Mapping[str, BoundedLines]] = {
     "rust": BoundedLines("\n%override start: _items_of_file?\n"),  # neither a byte order mark nor a `#!` line
     "javascript": BoundedLines(_JAVASCRIPT),
     "jsx": BoundedLines(_JAVASCRIPT + _ELEMENTS),
+    "kotlin": BoundedLines(_KOTLIN),
     "postgresql": BoundedLines(_POSTGRESQL),
     "python": BoundedLines(_PYTHON, frozenset({"BLANKS"})),
     "tsx": BoundedLines(_JAVASCRIPT + _ELEMENTS + _TYPED_ELEMENTS),

@@ -59,6 +59,10 @@ CASES = {
     "typescript-jsx": (["x = <a b='c'>d</a>"], ["x = <a>", "x = <a></b>", "let a: B[]"]),
     "typescript-tsx": (["let a: B[] = <c<D>>{e!}</c>"], ["x = <a>b", "x = <a></b>", "x = <T>(a) => a"]),
     "javac": (["class A { int é; }", ""], ["class A { int }", "class A {} import b.c;", "class A { int a = 1_; }"]),
+    "kotlinc": (
+        ["class A { val é: Unknown }", "fun f() { a.b = c; while (d); { e -> f }; fun() { } }", "", "val a = 1\r\n"],
+        ["class A { val }", "val a = (b = c)", "val a = fun b() { }", "fun f() { a.1 }", "fun f() { a + b = c }", "fun () { }"],
+    ),
     "gcc": (["int f(void) { return nothing; }", '# 1 "a.h"\n\nint a;', ""], ["int a", "a b;", "f() { }", "int f(void) { 1 2; }"]),
     "g++": (
         ["template <class T> T f(T a) { return a < 1 ? a : T(); }", '# 1 "a.h"\n\nint a;', ""],

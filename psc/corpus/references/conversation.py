@@ -108,12 +108,32 @@ class Conversation:
 
 def javac() -> Conversation:
     """The parser of the Java compiler in ``JAVA_HOME`` or on the ``PATH``. Nothing is attributed: names and types do not matter."""
+    java = _java()
+    version = _first_line([str(java.with_name("javac")), "-version"])
+    return Conversation([str(java), "-Xshare:auto", "--add-modules", "jdk.compiler", str(_HERE / "ParseJava.java")], version)
+
+
+def _java() -> Path:
+    """The program that runs a file of Java, which takes a compiler beside it."""
     home = os.environ.get("JAVA_HOME")
     java = str(Path(home, "bin", "java")) if home else shutil.which("java")
     if java is None or not Path(java).with_name("javac").exists():
         raise ReferenceMissingError("no Java compiler in JAVA_HOME or on the PATH")
-    version = _first_line([str(Path(java).with_name("javac")), "-version"])
-    return Conversation([java, "-Xshare:auto", "--add-modules", "jdk.compiler", str(_HERE / "ParseJava.java")], version)
+    return Path(java)
+
+
+_KOTLIN = "kotlin-compiler"
+
+
+def kotlinc() -> Conversation:
+    """The parser of the Kotlin compiler, in the package of npm that brings the compiler, on the Java on the ``PATH``."""
+    home = next(_npm_homes(_KOTLIN), None)
+    if home is None:
+        raise ReferenceMissingError(f"npm install {_KOTLIN}")
+    java = _java()
+    jars = os.pathsep.join(str(home / "lib" / f"{name}.jar") for name in ("kotlin-compiler", "kotlin-stdlib"))
+    version = json.loads((home / "package.json").read_text())["version"]
+    return Conversation([str(java), "-Xshare:auto", "-cp", jars, str(_HERE / "ParseKotlin.java")], f"Kotlin {version}")
 
 
 def node() -> Conversation:

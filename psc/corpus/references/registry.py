@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from psc.compiler.cfg.grammar import LarkLexer
-from psc.corpus.references.conversation import Conversation, googlesql, javac, neo4j, node, python, roslyn, typescript
+from psc.corpus.references.conversation import Conversation, googlesql, javac, kotlinc, neo4j, node, python, roslyn, typescript
 from psc.corpus.references.formats import comma_separated, graphql, markdown, toml, xml, yaml
 from psc.corpus.references.gcc import Gcc
 from psc.corpus.references.gofmt import Gofmt
@@ -23,6 +23,7 @@ from psc.errors import ReferenceMissingError
 
 _OPEN: dict[str, Callable[[], Reference]] = {
     "javac": javac,
+    "kotlinc": kotlinc,
     "gofmt": Gofmt,
     "rustc": Rustc,
     "roslyn": roslyn,
@@ -80,6 +81,7 @@ class Language:
 
 _LANGUAGES = {
     "java": Language(".java", ("javac",), "//"),
+    "kotlin": Language(".kt", ("kotlinc",), "//"),
     "c": Language(".c", ("gcc",), "//"),
     "cpp": Language(".cpp", ("g++",), "//"),
     "go": Language(".go", ("gofmt",), "//"),

@@ -110,6 +110,7 @@ TEXTS = {
     "cypher": "MATCH (a)-[:B]->(c {d: '// no'}) RETURN a.b / 2, `/*no`",
     "rust": 'fn f(a: &\'static str) { let x = 4 / 2; m!("// no", r#"/* no"#); }',
     "csharp": 'class A { int x = 4 / 2; string s = @"// no", t = $"/* {x} no */"; char c = \'/\'; }',
+    "kotlin": "val x = 4 / 2; val s = \"// no ${a /b} /* $c */\"; val d = '/'; fun f() { g(x, s) }",
     "javascript": "let x = 4 / 2, s = '// no'; f(x, /[/*]/)",
     "typescript": "let x: number = 4 / 2, s = '// no'; f<T>(x, /[/*]/)",
     "jsx": "let x = 4 / 2, s = '// no', e = <a b='/* no'><c d /></a>",
@@ -118,7 +119,7 @@ TEXTS = {
     "cpp": 'int main() { auto x = 4 / 2; std::vector<a<b>> s{"// no", R"x(/* no)x"}; return x; }',
     "c": 'int main(void) { int x = 4 / 2; char *s = "// no"; return x; }',
 }
-LINES_APART = ("c", "cpp", "go", "javascript", "typescript", "jsx", "tsx")
+LINES_APART = ("c", "cpp", "go", "javascript", "kotlin", "typescript", "jsx", "tsx")
 """Of these, what is from a line end on is a lexeme of its own."""
 COMMENTS = {"graphql": "# c\n", "python": "# c\n", "sparql": "# c\n"}
 EMPTY_LINES = {"python": 8}
