@@ -4,7 +4,7 @@ from pathlib import Path
 
 from psc.compiler.grammars import bundled_keeps_all_actions, bundled_lexer, bundled_names, bundled_path
 
-_LONGER = {"bigquery", "mysql"}
+_LONGER = {"bigquery", "latex_math", "mysql"}
 """Whose lexemes are the longest where Lark takes the first alternative of a terminal that fits."""
 _PATHS = {
     path.stem: path

@@ -143,6 +143,12 @@ def node() -> Conversation:
     return Conversation([program, "--experimental-vm-modules", "--no-warnings", str(_HERE / "parse_script.js")], version)
 
 
+def node_patterns() -> Conversation:
+    """V8 in Node.js, of patterns of regular expressions, without flags."""
+    program = _node()
+    return Conversation([program, str(_HERE / "parse_regex.js")], "RegExp of node " + _first_line([program, "--version"]))
+
+
 _GOOGLESQL = "@fivetrandevelopers/zetasql"
 
 
@@ -154,6 +160,16 @@ def googlesql() -> Conversation:
 def neo4j() -> Conversation:
     """Neo4j's parser of Cypher 5, in the npm package that brings its editor's support of the language."""
     return _npm_package("@neo4j-cypher/language-support", "parse_cypher.js", title="Neo4j's parser in ")
+
+
+def katex() -> Conversation:
+    """KaTeX, of a formula in a line of its own."""
+    return _npm_package("katex", "parse_latex_math.js")
+
+
+def mermaid() -> Conversation:
+    """Mermaid's own parsers of flowcharts and sequence diagrams; what another diagram is, it refuses."""
+    return _npm_package("mermaid", "parse_mermaid.js")
 
 
 def dockerfile_utils() -> Conversation:

@@ -8,7 +8,20 @@ from functools import partial
 from pathlib import Path
 
 from psc.compiler.cfg.grammar import LarkLexer
-from psc.corpus.references.conversation import Conversation, googlesql, javac, kotlinc, neo4j, node, python, roslyn, typescript
+from psc.corpus.references.conversation import (
+    Conversation,
+    googlesql,
+    javac,
+    katex,
+    kotlinc,
+    mermaid,
+    neo4j,
+    node,
+    node_patterns,
+    python,
+    roslyn,
+    typescript,
+)
 from psc.corpus.references.formats import comma_separated, graphql, markdown, toml, xml, yaml
 from psc.corpus.references.gcc import Gcc
 from psc.corpus.references.gofmt import Gofmt
@@ -17,7 +30,7 @@ from psc.corpus.references.libraries import postgresql, python_ast, python_json,
 from psc.corpus.references.programs import bash, git_apply, graphviz
 from psc.corpus.references.reference import SECONDS_FOR_A_TEXT, ProcessForEachText, Reference
 from psc.corpus.references.rustc import Rustc
-from psc.corpus.references.small_languages import Dockerfiles, cron, hcl, protobuf, semantic_version, smiles, sparql
+from psc.corpus.references.small_languages import Dockerfiles, cron, hcl, planning, protobuf, semantic_version, smiles, sparql
 from psc.corpus.references.sql_servers import either, mariadb, mysql
 from psc.errors import ReferenceMissingError
 
@@ -61,6 +74,10 @@ _OPEN: dict[str, Callable[[], Reference]] = {
     "python-hcl2": hcl,
     "neo4j": neo4j,
     "dockerfile": Dockerfiles,
+    "mermaid": mermaid,
+    "node-regexp": node_patterns,
+    "pddl": planning,
+    "katex": katex,
 }
 REFERENCES = (*_OPEN, "lark")
 """Names of parsers; `lark` reads the grammar itself."""
@@ -110,6 +127,10 @@ _LANGUAGES = {
     "hcl": Language(".tf", ("python-hcl2",), "#"),
     "cypher": Language(".cypher", ("neo4j",), "//"),
     "dockerfile": Language(".dockerfile", ("dockerfile",), "#"),
+    "mermaid": Language(".mmd", ("mermaid",)),
+    "regex": Language(".regex", ("node-regexp",)),
+    "pddl": Language(".pddl", ("pddl",), ";"),
+    "latex_math": Language(".tex", ("katex",)),
     "sql": Language(".sql", ("pglast", "sqlite3"), "--", second="sqlite3"),
     "postgresql": Language(".sql", ("pglast",), "--"),
     "sqlite": Language(".sql", ("sqlite3",), "--"),

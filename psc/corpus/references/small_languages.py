@@ -202,3 +202,30 @@ def _values_in_braces(text: str) -> Iterator[str]:
             i += 1
             depth += (tokens[i] == "{") - (tokens[i] == "}")
         yield " ".join(tokens[begin:i]).replace("- ", "-")  # the text format's reader has a sign right before its number
+
+
+def planning() -> Library:
+    """The package pddl: its grammar, read by Lark, and behind it what it makes of names, types and requirements."""
+    parsers = module_of("pddl.parser", "pddl")
+    lark = module_of("lark", "pddl")
+    grammar = lark.Lark(parsers.GRAMMAR_FILE.read_text(), parser="lalr", start=["domain", "problem"])
+    domain = module_of("pddl.parser.domain", "pddl").DomainParser()
+    problem = module_of("pddl.parser.problem", "pddl").ProblemParser()
+
+    def judge(text: str) -> Refusal | None:
+        furthest: Refusal | None = None
+        for start, read in (("domain", domain), ("problem", problem)):
+            try:
+                grammar.parse(text, start=start)
+            except lark.exceptions.UnexpectedInput as e:
+                if furthest is None or (e.line, e.column) > (furthest.line, furthest.column):
+                    furthest = Refusal(type(e).__name__, max(e.line, 0), max(e.column, 0))
+                continue
+            try:
+                read(text)
+            except Exception as e:  # of several packages
+                return Refusal(type(e).__name__, of_names=True)
+            return None
+        return furthest
+
+    return Library(f"pddl {metadata.version('pddl')}", judge)

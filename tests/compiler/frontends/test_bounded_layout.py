@@ -108,6 +108,7 @@ TEXTS = {
     "dot": 'digraph { a -> b [ c = "// no" ] ; d = <e/*no*/> }',
     "sparql": "SELECT * { ?a :b '# no' ; <c#d> ?e }",
     "cypher": "MATCH (a)-[:B]->(c {d: '// no'}) RETURN a.b / 2, `/*no`",
+    "latex_math": r"\sum_{i} \frac {a / 2} b ^ 2",
     "rust": 'fn f(a: &\'static str) { let x = 4 / 2; m!("// no", r#"/* no"#); }',
     "csharp": 'class A { int x = 4 / 2; string s = @"// no", t = $"/* {x} no */"; char c = \'/\'; }',
     "kotlin": "val x = 4 / 2; val s = \"// no ${a /b} /* $c */\"; val d = '/'; fun f() { g(x, s) }",
@@ -121,7 +122,7 @@ TEXTS = {
 }
 LINES_APART = ("c", "cpp", "go", "javascript", "kotlin", "typescript", "jsx", "tsx")
 """Of these, what is from a line end on is a lexeme of its own."""
-COMMENTS = {"graphql": "# c\n", "python": "# c\n", "sparql": "# c\n"}
+COMMENTS = {"graphql": "# c\n", "latex_math": "% c\n", "python": "# c\n", "sparql": "# c\n"}
 EMPTY_LINES = {"python": 8}
 
 
@@ -189,7 +190,7 @@ def test_what_is_left_of_the_masks(name: str) -> None:
     """Along random texts without quotes and comments: of what the whole language allows, all but longer runs of blanks."""
     bounded, whole = (psc.GrammarMatcher(bundled(spec)) for spec in (f"{name}?layout=bounded", name))
     tokens, rng, text = VOCABULARY.decoded_vocab, random.Random(name), b""
-    plain = {i for i, t in enumerate(tokens) if t and not set(t) & set(b"\"'`/#-$*\r\f\v,\\") and t.isascii()}
+    plain = {i for i, t in enumerate(tokens) if t and not set(t) & set(b"\"'`/#%-$*\r\f\v,\\") and t.isascii()}
     plain -= set(VOCABULARY.stop_token_ids)
     for _ in range(150):
         few, all_ = set(bounded.allowed_tokens()), set(whole.allowed_tokens())
