@@ -18,7 +18,7 @@ from psc.errors import GrammarError
 _FOLDER = Path(__file__).parent
 
 _MODAL = {"csharp", "javascript", "jsx", "kotlin", "python", "tsx", "typescript"}
-_CONTEXTUAL = {"bash", "mermaid", "pddl", "yaml"}
+_CONTEXTUAL = {"bash", "css", "html", "mermaid", "pddl", "yaml"}
 _KEEP_ALL_ACTIONS = {"c", "cpp", "csharp", "cypher", "kotlin", "tsx", "typescript"}
 _PARTS = {"c": {"preprocessed": "// macros\n"}}
 """Of bundled grammars whose last rules can be left out: what the rest is called, and the line that these rules begin with."""

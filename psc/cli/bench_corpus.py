@@ -83,10 +83,10 @@ def command(
     Neo4j's parser Cypher, Python's own parsers Python, JSON, TOML, XML and CSV, graphql-core GraphQL, markdown-it-py Markdown,
     PyYAML YAML, protoc Protocol Buffers, Graphviz DOT, Git diffs, packages of PyPI SPARQL, SMILES, PDDL, cron, versions and
     Dockerfiles, pglast, SQLite, ZetaSQL and servers of MySQL and MariaDB SQL, node JavaScript and regular expressions,
-    TypeScript's compiler TypeScript and JSX, Mermaid and KaTeX theirs; of other grammars Lark does. With --mutants, texts in
-    which one token is left out, doubled, changed, put in or moved are judged, too. What one of the two refuses and the other
-    accepts is listed by construct. SQL's core is of no one parser: by pglast and SQLite, what both judge alike has lines of its
-    own. The exit code is 1 where a mask is wrong.
+    TypeScript's compiler TypeScript and JSX, the Nu checker HTML, Lightning CSS CSS, Mermaid and KaTeX theirs; of other grammars
+    Lark does. With --mutants, texts in which one token is left out, doubled, changed, put in or moved are judged, too. What one
+    of the two refuses and the other accepts is listed by construct. SQL's core is of no one parser: by pglast and SQLite, what
+    both judge alike has lines of its own. The exit code is 1 where a mask is wrong.
     """
     found = find_grammar(grammar)
     path = found.path

@@ -20,6 +20,7 @@ COMMENTS = {
     "--": r"--[^\n]*|/\*.*?\*/",
     "#": r"#[^\n]*",
     "<!--": r"<!--.*?-->",
+    "/*": r"/\*.*?\*/",
     "": r"(?!)",
 }
 """The pattern of comments, by the start of one of a line."""

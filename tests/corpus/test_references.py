@@ -50,6 +50,12 @@ CASES = {
         ["SELECT 1 FROM", "SELECT 1; SELEC 2", "create procedure p() begin select 1; select 2 end", "lock instance for backup"],
     ),
     "mysqld-or-mariadbd": (["SELECT 1"], ["SELEC 1"]),
+    "lightningcss": (["a { b: c; d:hover { e: f } }", ""], ["a { b c }", "a > { b: c }", "a { b: c", "a { b: 'c }"]),
+    "css-tree": (["a { color: red; top: var(--b) }"], ["a { color: red red }", "a { color red }"]),
+    "nu-html": (
+        ["<p>a<p>b", "<!doctype html><title>a</title><style>a { b: c }</style>", '<script type="application/json">[1]</script>'],
+        ["<b><i></b></i>", "<html></html>", "<style>a { b c }</style>", '<script type="importmap">{a: 1}</script>'],
+    ),
     "node": (["var x = 1", "import a from 'a'; await a"], ["var x = ;", "import"]),
     "typescript": (
         ["let a: B[]", "export const c: D<E>", "class A { public private b }"],

@@ -136,6 +136,16 @@ def kotlinc() -> Conversation:
     return Conversation([str(java), "-Xshare:auto", "-cp", jars, str(_HERE / "ParseKotlin.java")], f"Kotlin {version}")
 
 
+def nu_html() -> Conversation:
+    """The parser of the Nu HTML checker, in a package of npm, run by a Java that has a compiler."""
+    java, package = _java(), "vnu-jar"
+    for home in _npm_homes(package):
+        version = json.loads((home / "package.json").read_text())["version"]
+        jar = str(home / "build" / "dist" / "vnu.jar")
+        return Conversation([str(java), "-Xshare:auto", "-cp", jar, str(_HERE / "ParseHtml.java")], f"{package} {version}")
+    raise ReferenceMissingError(f"npm install {package}")
+
+
 def node() -> Conversation:
     """V8 in Node.js: a text is accepted as a script or as a module."""
     program = _node()
@@ -175,6 +185,16 @@ def mermaid() -> Conversation:
 def dockerfile_utils() -> Conversation:
     """The validator of Docker's editors: names of instructions, flags and their values, numbers of arguments, quotes."""
     return _npm_package("dockerfile-utils", "parse_dockerfile.js")
+
+
+def lightningcss() -> Conversation:
+    """Lightning CSS, which refuses what browsers leave out: selectors, conditions and declarations with errors."""
+    return _npm_package("lightningcss", "parse_css.js")
+
+
+def css_tree() -> Conversation:
+    """Css-tree, which also knows the values of properties, and less of what is new."""
+    return _npm_package("css-tree", "parse_css_values.js")
 
 
 def typescript(kind: Literal["ts", "tsx", "jsx"] = "ts", *, checked: bool = False) -> Conversation:

@@ -10,10 +10,12 @@ from pathlib import Path
 from psc.compiler.cfg.grammar import LarkLexer
 from psc.corpus.references.conversation import (
     Conversation,
+    css_tree,
     googlesql,
     javac,
     katex,
     kotlinc,
+    lightningcss,
     mermaid,
     neo4j,
     node,
@@ -25,6 +27,7 @@ from psc.corpus.references.conversation import (
 from psc.corpus.references.formats import comma_separated, graphql, markdown, toml, xml, yaml
 from psc.corpus.references.gcc import Gcc
 from psc.corpus.references.gofmt import Gofmt
+from psc.corpus.references.html import Html
 from psc.corpus.references.lark import lark_parser
 from psc.corpus.references.libraries import postgresql, python_ast, python_json, sqlglot, sqlite
 from psc.corpus.references.programs import bash, git_apply, graphviz
@@ -78,6 +81,9 @@ _OPEN: dict[str, Callable[[], Reference]] = {
     "node-regexp": node_patterns,
     "pddl": planning,
     "katex": katex,
+    "nu-html": Html,
+    "lightningcss": lightningcss,
+    "css-tree": css_tree,
 }
 REFERENCES = (*_OPEN, "lark")
 """Names of parsers; `lark` reads the grammar itself."""
@@ -131,6 +137,8 @@ _LANGUAGES = {
     "regex": Language(".regex", ("node-regexp",)),
     "pddl": Language(".pddl", ("pddl",), ";"),
     "latex_math": Language(".tex", ("katex",)),
+    "html": Language(".html", ("nu-html",), "<!--"),
+    "css": Language(".css", ("lightningcss", "css-tree"), "/*", second="css-tree"),
     "sql": Language(".sql", ("pglast", "sqlite3"), "--", second="sqlite3"),
     "postgresql": Language(".sql", ("pglast",), "--"),
     "sqlite": Language(".sql", ("sqlite3",), "--"),

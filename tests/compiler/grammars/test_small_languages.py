@@ -14,11 +14,13 @@ from masks_along_texts import go_where_masks_allow, read_by_tokens
 from references import check_reference, reference_or_skip
 from small_languages import (
     cron,
+    css,
     cypher,
     diff,
     dockerfile,
     dot,
     hcl,
+    html,
     latex_math,
     mermaid,
     pddl,
@@ -32,8 +34,10 @@ from small_languages.rows import Rows
 
 import psc
 from psc.compiler.grammars import bundled_text
+from psc.compiler.grammars.writers import css as css_writer
 from psc.compiler.grammars.writers import dockerfile as dockerfile_writer
 from psc.compiler.grammars.writers import hcl as hcl_writer
+from psc.compiler.grammars.writers import html as html_writer
 from psc.corpus.references.reference import Reference
 from psc.corpus.references.registry import language_of
 from psc.vocabulary.tokenizer_info import TokenizerInfo
@@ -53,7 +57,10 @@ ROWS = {
     "regex": regex.ROWS,
     "pddl": pddl.ROWS,
     "latex_math": latex_math.ROWS,
+    "css": css.ROWS,
+    "html": html.ROWS,
 }
+WRITERS = {"hcl": hcl_writer, "dockerfile": dockerfile_writer, "css": css_writer, "html": html_writer}
 
 
 @cache
@@ -78,7 +85,7 @@ def test_the_parser_says_the_same(name: str) -> None:
     check_reference(reference(name), [*rows.accepted, *rows.stricter], [*rows.refused, *rows.looser])
 
 
-@pytest.mark.parametrize("name", [name for name, rows in ROWS.items() if rows.pieces or rows.words])
+@pytest.mark.parametrize("name", [name for name, rows in ROWS.items() if rows.texts and (rows.pieces or rows.words)])
 def test_random_texts_beside_the_parser(name: str) -> None:
     """Texts of pieces, whole or put into a text that is accepted."""
     rows, rng = ROWS[name], random.Random(3)
@@ -115,7 +122,7 @@ def test_masks_are_what_is_taken(name: str) -> None:
     go_where_masks_allow(psc.GrammarMatcher(compiled), info, len(tokens), rng)
 
 
-@pytest.mark.parametrize(("name", "written"), [("hcl", hcl_writer.grammar), ("dockerfile", dockerfile_writer.grammar)])
+@pytest.mark.parametrize(("name", "written"), [(name, writer.grammar) for name, writer in WRITERS.items()])
 def test_a_file_is_what_its_writer_writes(name: str, written: Callable[[], str]) -> None:
     assert bundled_text(name) == written()
 

@@ -37,11 +37,12 @@ def preference(terminal: Any) -> tuple[int, bool, int, int, str]:
 class LexerAutomaton:
     """D. States are ints; `winner` names the terminal of an accepting state."""
 
-    def __init__(self, terminals: Collection[Any], barred: Collection[Any] = ()) -> None:
-        """No lexeme begins with what one of the `barred` terminals matches."""
+    def __init__(self, terminals: Collection[Any], barred: Collection[Any] = (), *, ascii_case: bool = False) -> None:
+        """No lexeme begins with what one of the `barred` terminals matches. `ascii_case`: the flag `i` is of letters of ASCII."""
         ordered = sorted(terminals, key=preference)
         names = [t.name for t in ordered]
-        parts = [RegexAutomaton(t.pattern.to_regexp()) for t in (*ordered, *barred)]
+        patterns = [(t.pattern.to_regexp(), ascii_case and "i" in t.pattern.flags) for t in (*ordered, *barred)]
+        parts = [RegexAutomaton(f"(?a:{pattern})" if in_ascii else pattern) for pattern, in_ascii in patterns]
         classes = _byte_classes(parts)
 
         # The product: which terminals are still possible, and where each of them is.

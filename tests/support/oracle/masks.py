@@ -30,7 +30,7 @@ class Oracle:
 
     def __init__(self, grammar_text: str, start: str = "start") -> None:
         self.lark, self.parser = self._load(grammar_text, start)
-        self.lexer = Lexer(LexerAutomaton(self.lark.terminals))
+        self.lexer = Lexer(LexerAutomaton(self.lark.terminals, ascii_case="case=ascii" in grammar_text.partition("\n")[0]))
         self._continuations: dict[tuple[Pending, Stack], bool] = {}
 
     def _load(self, grammar_text: str, start: str) -> tuple[lark.Lark, Parser]:
