@@ -47,7 +47,7 @@ def key_of(request: GrammarRequest, fingerprint: str = INFO.fingerprint) -> str:
 SOURCES = {
     "ebnf": GrammarRequest.of("ebnf", 'root ::= "a" rest\nrest ::= [0-9]*\n'),
     "another root": GrammarRequest.of("ebnf", 'top ::= "a"?\n', start="top"),
-    "regex": GrammarRequest.of("regex", r"\d{2,4}(ab|c)?"),
+    "an expression": GrammarRequest.of("regex", r"\d{2,4}(ab|c)?"),
     "lark": lark(LARK),
     "basic": lark(LARK, lexer="basic"),
     "all actions": lark('begin: x x\nx: "a" | x "b" x | \n', start="begin", keep_all_actions=True),
@@ -242,7 +242,7 @@ def test_compile_file_finds_what_the_command_line_does(tmp_path: Path) -> None:
 
 
 def test_registries_are_asked_in_turn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    source = SOURCES["regex"]
+    source = SOURCES["an expression"]
     Store(tmp_path / "registry").add(artifact_bytes(Grammar.parse(source), INFO))
     (tmp_path / "empty" / "keys").mkdir(parents=True)
     (tmp_path / "bad" / "keys").mkdir(parents=True)
@@ -274,7 +274,7 @@ def test_without_a_store_downloads_are_kept_while_the_compiler_lives(
     how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     root = tmp_path / "registry"
-    Store(root).add(artifact_bytes(Grammar.parse(SOURCES["regex"]), INFO))
+    Store(root).add(artifact_bytes(Grammar.parse(SOURCES["an expression"]), INFO))
     Store(root).write_index()
     monkeypatch.setenv("PSC_STORE", str(tmp_path / "store"))
     monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
@@ -290,10 +290,10 @@ def test_without_a_store_downloads_are_kept_while_the_compiler_lives(
         compiler = psc.GrammarCompiler(INFO, store=False, registry=registry, registry_patience_s=20)
         with warnings.catch_warnings():
             warnings.simplefilter("error" if how != "several" else "ignore")
-            compiled = compiler.compile_grammar(SOURCES["regex"])
+            compiled = compiler.compile_grammar(SOURCES["an expression"])
             assert not compiled.is_lazy
             compiler.clear_cache()
-            again = compiler.compile_grammar(SOURCES["regex"])
+            again = compiler.compile_grammar(SOURCES["an expression"])
         assert not again.is_lazy and pickle.loads(pickle.dumps(compiled)).fingerprint == INFO.fingerprint
         assert compiler.compile_grammar(SOURCES["ebnf"]).is_lazy, "which the registry does not have"
     assert "downloads are kept" in caplog.text and not (tmp_path / "store").exists()
@@ -308,13 +308,13 @@ def test_without_a_store_downloads_are_kept_while_the_compiler_lives(
 def test_without_a_store_a_dead_registry_is_a_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for registry in ("http://127.0.0.1:9", str(tmp_path / "no-such-folder"), ["http://127.0.0.1:9", str(tmp_path / "neither")]):
         with pytest.warns(RuntimeWarning, match="no registry answered"):
-            assert psc.GrammarCompiler(INFO, store=False, registry=registry).compile_grammar(SOURCES["regex"]).is_lazy
+            assert psc.GrammarCompiler(INFO, store=False, registry=registry).compile_grammar(SOURCES["an expression"]).is_lazy
     monkeypatch.setenv("PSC_REGISTRY", "http://127.0.0.1:9")
     with pytest.warns(RuntimeWarning, match="no registry answered"):
-        assert psc.GrammarCompiler(INFO, store=False).compile_grammar(SOURCES["regex"]).is_lazy
+        assert psc.GrammarCompiler(INFO, store=False).compile_grammar(SOURCES["an expression"]).is_lazy
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert psc.GrammarCompiler(INFO, store=False, registry=False).compile_grammar(SOURCES["regex"]).is_lazy
+        assert psc.GrammarCompiler(INFO, store=False, registry=False).compile_grammar(SOURCES["an expression"]).is_lazy
 
 
 def test_without_a_store_and_a_temporary_folder(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -324,7 +324,7 @@ def test_without_a_store_and_a_temporary_folder(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr("tempfile.mkdtemp", refuse)
     with pytest.warns(RuntimeWarning, match="set TMPDIR"):
         compiler = psc.GrammarCompiler(INFO, store=False, registry="http://127.0.0.1:9")
-    assert compiler.compile_grammar(SOURCES["regex"]).is_lazy
+    assert compiler.compile_grammar(SOURCES["an expression"]).is_lazy
 
 
 MODES = [(0o777, True), (0o1777, True), (0o702, True), (0o775, False), (0o755, False), (0o700, False)]
