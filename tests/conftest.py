@@ -47,6 +47,11 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+def pytest_unconfigure() -> None:
+    """At its end the interpreter frees it, so that nothing of the core seems to leak."""
+    gc.unfreeze()
+
+
 # The oracles and the construction by OpenFst, which is not to be had everywhere: PyPI has it for Linux on x86-64 only.
 collect_ignore = (
     []
