@@ -218,14 +218,14 @@ def _convert(
     lines = {m[1]: numbers.of(m.start(1)) for m in _DEFINITION.finditer(text)}
     rank = {t.name: i for i, t in enumerate(sorted(terminal_defs, key=_precedence))}
     lark_order = {t.name: i for i, t in enumerate(sorted(terminal_defs, key=_lark_order))}
-    ascii_case = _is_ascii_case(text, places)
+    in_ascii = {t.name for t in terminal_defs if "i" in t.pattern.flags} if _is_ascii_case(text, places) else set()
     patterns = [_with_flags_sorted(t.pattern.to_regexp()) for t in terminal_defs]
     terminals = tuple(
         Terminal(
             name=t.name,
-            pattern=f"(?a:{pattern})" if ascii_case and "i" in t.pattern.flags else pattern,
+            pattern=f"(?a:{pattern})" if t.name in in_ascii else pattern,
             text=t.pattern.value if isinstance(t.pattern, PatternStr) else None,
-            flags=frozenset(t.pattern.flags).union("a" if ascii_case and "i" in t.pattern.flags else ""),
+            flags=frozenset((*t.pattern.flags, "a") if t.name in in_ascii else t.pattern.flags),
             priority=t.priority,
             lark_order=lark_order[t.name],
             rank=rank[t.name],

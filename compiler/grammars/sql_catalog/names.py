@@ -8,8 +8,8 @@ A name may be a table's, a column's of some tables and a function's at once. Nam
 
 A rule then says what may stand at a place as an alternation of terminals, and the parser never asks which of two a name was.
 
-Cost: one pass over all names. There are at most as many terminals as names. Fifty tables of twenty columns, which share ids and
-dates, have about 100.
+Cost: one pass over all names. There are at most as many terminals as names. Fifty tables of twenty columns
+have about 100, because they share columns such as ids and dates.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from psc.compiler.grammars.writers import sections, write
+from psc.compiler.grammars.writers import Rules, needed, sections, text_of, write
 
 _TEXTS: Final = sections("ecmascript")
 
@@ -51,8 +51,6 @@ PRIORITIES: Final = {"head": ".4", "object": ".3", "left": ".2", "get_nl": ".2",
 SPOKEN: Final = {'"!"': "not_nl", '"~"': "complement_nl", '"@"': "at_nl"}
 
 TERMINALS: Final = _TEXTS["terminals"]
-
-Rules = dict[str, list[list[str]]]
 
 
 def read(text: str) -> Rules:
@@ -126,32 +124,10 @@ def with_lines(rules: Rules) -> Rules:
     return out | tokens
 
 
-def needed(rules: Rules) -> Rules:
-    """The rules that a text needs, in their order."""
-    found, todo = {"start"}, ["start"]
-    while todo:
-        for symbol in {s.removesuffix("?") for alternative in rules[todo.pop()] for s in alternative} - found:
-            if symbol in rules:
-                found.add(symbol)
-                todo.append(symbol)
-            elif not re.fullmatch(r'"[^"]+"|[A-Z_]+', symbol):
-                raise KeyError(f"there is no rule {symbol}")
-    return {name: alternatives for name, alternatives in rules.items() if name in found}
-
-
-def text_of(rules: Rules) -> str:
-    """Rules in Lark's language."""
-    return "".join(
-        f"{name}{PRIORITIES.get(name.split('_at_')[0], '')}: "
-        + ("\n" + " " * len(name) + "| ").join(" ".join(alternative) for alternative in alternatives)
-        + "\n"
-        for name, alternatives in rules.items()
-    )
-
-
 def written(rules: Rules) -> str:
     """Rules with marks, as rules of a file."""
-    return text_of(needed(with_lines(expanded(rules))))
+    rules = needed(with_lines(expanded(rules)), suffixes="?", terminals="[A-Z_]+")
+    return text_of(rules, lambda name: PRIORITIES.get(name.split("_at_")[0], ""))
 
 
 def without(terminals: str, *names: str) -> str:

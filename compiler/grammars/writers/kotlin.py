@@ -23,12 +23,10 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from psc.compiler.grammars.writers import sections, write
+from psc.compiler.grammars.writers import Rules, needed, sections, text_of, write
 
 _TEXTS: Final = sections("kotlin")
 COPIES: Final = {"l": "", "p": "_p"}
-
-Rules = dict[str, list[list[str]]]
 
 
 def read(text: str) -> Rules:
@@ -94,30 +92,10 @@ _SPOKEN: Final = {
 }
 
 
-def needed(rules: Rules) -> Rules:
-    """The rules that a text needs, in their order."""
-    found, todo = {"start"}, ["start"]
-    while todo:
-        for symbol in {re.sub(r"[?*+]$", "", s) for alternative in rules[todo.pop()] for s in alternative} - found:
-            if symbol in rules:
-                found.add(symbol)
-                todo.append(symbol)
-            elif not re.fullmatch(r'"[^"]+"|[A-Z_0-9]+', symbol):
-                raise KeyError(f"there is no rule {symbol}")
-    return {name: alternatives for name, alternatives in rules.items() if name in found}
-
-
-def text_of(rules: Rules) -> str:
-    """Rules in Lark's language."""
-    return "".join(
-        f"{name}: " + ("\n" + " " * len(name) + "| ").join(" ".join(alternative) for alternative in alternatives) + "\n"
-        for name, alternatives in rules.items()
-    )
-
-
 def grammar() -> str:
     """The text of the file."""
-    return _TEXTS["header"] + text_of(needed(with_lines(expanded(read(_TEXTS["rules"]))))) + _TEXTS["terminals"]
+    rules = needed(with_lines(expanded(read(_TEXTS["rules"]))), suffixes="?*+", terminals="[A-Z_0-9]+")
+    return _TEXTS["header"] + text_of(rules) + _TEXTS["terminals"]
 
 
 def main() -> None:

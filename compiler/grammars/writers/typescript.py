@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from psc.compiler.grammars.writers import ecmascript, sections, write
-from psc.compiler.grammars.writers.ecmascript import Rules, merged, read, without, written
+from psc.compiler.grammars.writers import Rules, ecmascript, sections, write
+from psc.compiler.grammars.writers.ecmascript import merged, read, without, written
 
 _TEXTS: Final = sections("typescript")
 
