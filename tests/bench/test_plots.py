@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from xml.etree import ElementTree
 
-import pytest
+from needed import needed
 
 from psc.bench.plots import picture
 from psc.bench.reports import Report
 
-pytest.importorskip("matplotlib")
+needed("matplotlib")
 
 
 def masks(engines: dict[str, float]) -> Report:

@@ -19,12 +19,13 @@ from typing import Any
 
 import pytest
 from batches import blobs, run, write_folder
+from needed import needed
 
 from psc.artifacts.store import Store
 from psc.cluster.run.outcomes import RunReport
 from psc.cluster.run.tagged_processes import servers
 
-pytest.importorskip("ray")
+needed("ray")
 pytestmark = [
     pytest.mark.skipif("PSC_SANITIZED" in os.environ, reason="Ray's processes do not run under the sanitizer"),
     pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="finds processes in /proc"),

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from batches import blobs, plan_of, run, statuses, write_folder
+from needed import needed
 
 from psc.artifacts.store import Store
 from psc.cluster.run.batch import run_batch
@@ -18,7 +19,7 @@ from psc.cluster.run.splitting import split_long_jobs
 from psc.cluster.run.task import Call, Ended
 from psc.errors import ClusterError
 
-pytest.importorskip("ray")
+needed("ray")
 
 
 class FakeHost:

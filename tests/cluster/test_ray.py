@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from batches import JOBS, blobs, job, plan_of, run, statuses, write_folder
+from needed import needed
 
 from psc.artifacts.store import Store
 from psc.cluster.run.batch import run_batch
@@ -22,7 +23,7 @@ from psc.cluster.run.ray_executor import RayExecutor, connect
 from psc.cluster.run.splitting import split_long_jobs
 from psc.cluster.run.task import Progress
 
-pytest.importorskip("ray")
+needed("ray")
 pytestmark = [
     pytest.mark.skipif("PSC_SANITIZED" in os.environ, reason="Ray's processes do not run under the sanitizer"),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from batches import blobs, plan_of, run, write_folder
+from needed import needed
 
 from psc.artifacts.store import Store
 from psc.cluster.run.batch import run_batch
@@ -18,7 +19,7 @@ from psc.cluster.run.plan import Task
 from psc.cluster.run.ray_executor import connect
 from psc.cluster.run.task import Progress
 
-pytest.importorskip("ray")
+needed("ray")
 pytestmark = [
     pytest.mark.skipif("PSC_SANITIZED" in os.environ, reason="Ray's processes do not run under the sanitizer"),
     pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning", "ignore::FutureWarning"),

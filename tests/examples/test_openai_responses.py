@@ -4,11 +4,12 @@ import json
 from typing import Any
 
 import pytest
+from needed import needed
 from openai_responses import CUSTOM, FUNCTIONS, ask, check_call, text_format
 from openai_serving import MODEL, SCHEMAS
 
 pytest.importorskip("starlette")
-openai = pytest.importorskip("openai")
+openai = needed("openai")
 pytest.importorskip("uvicorn")
 jsonschema = pytest.importorskip("jsonschema")
 pytest.importorskip("lark")

@@ -5,11 +5,12 @@ import json
 from typing import Any
 
 import pytest
+from needed import needed
 from openai_responses import CUSTOM, FUNCTIONS, ask, custom, text_format
 from openai_serving import MODEL, metrics, wait_for
 
 httpx = pytest.importorskip("httpx")
-openai = pytest.importorskip("openai")
+openai = needed("openai")
 pytest.importorskip("uvicorn")
 pytest.importorskip("jsonschema")
 pytest.importorskip("lark")

@@ -17,10 +17,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from needed import needed
 from openai_serving import MODEL, SCHEMAS, TOOLS, USER, ask, json_schema
 
 httpx = pytest.importorskip("httpx")
-pytest.importorskip("openai")
+needed("openai")
 pytest.importorskip("uvicorn")
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 COMMAND = [sys.executable, str(EXAMPLES / "openai_server.py")]

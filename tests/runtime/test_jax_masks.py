@@ -6,13 +6,14 @@ from typing import Any
 import numpy as np
 import pytest
 from mask_cases import DTYPES, SHORT_DTYPES, random_logits, random_table, same_bits
+from needed import needed
 from vocabularies import byte_tokenizer
 
 import psc
 from psc.runtime import jax_masks, numpy_masks
 
-jax = pytest.importorskip("jax")
-jnp = jax.numpy
+jax = needed("jax")
+jnp = needed("jax.numpy")
 
 INFO = byte_tokenizer()
 COMPILED = psc.GrammarCompiler(INFO, store=False).compile_grammar('root ::= "{" ([a-z]+ ":" [0-9]{1,3} ","?)* root? "}"')

@@ -12,9 +12,10 @@ from typing import Any
 
 import jsonschema
 import pytest
+from needed import needed
 from vllm_server import Server, ask, json_of, real_server, serving
 
-openai = pytest.importorskip("openai")
+openai = needed("openai")
 pytestmark = [*real_server, pytest.mark.filterwarnings("ignore")]
 PERSON: dict[str, Any] = {
     "type": "object",

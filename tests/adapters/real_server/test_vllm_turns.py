@@ -11,14 +11,16 @@ from typing import Any
 
 import jsonschema
 import pytest
+from needed import needed
 from vllm_server import MODEL, Server, ask, json_of, real_server, serving, start, stop
 
 from psc.cli import main as command_line
 
-pytest.importorskip("openai")
 pytest.importorskip("aiohttp")
 from registries import TOKEN
 from registries import server as registry_server
+
+needed("openai")
 
 pytestmark = [*real_server, pytest.mark.filterwarnings("ignore")]
 CITY: dict[str, Any] = {"type": "object", "properties": {"city": {"type": "string", "maxLength": 12}}, "required": ["city"]}

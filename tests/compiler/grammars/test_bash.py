@@ -213,14 +213,12 @@ STRICTER = [
 LOOSER = ["[[ -q x ]]"]
 
 
-@pytest.mark.parametrize("text", [*ACCEPTED, *LOOSER])
-def test_accepts(text: str) -> None:
-    assert takes("bash", text)
+def test_accepts() -> None:
+    assert [text for text in [*ACCEPTED, *LOOSER] if not takes("bash", text)] == []
 
 
-@pytest.mark.parametrize("text", [*REJECTED, *STRICTER])
-def test_rejects(text: str) -> None:
-    assert not takes("bash", text)
+def test_rejects() -> None:
+    assert [text for text in [*REJECTED, *STRICTER] if takes("bash", text)] == []
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="no bash")

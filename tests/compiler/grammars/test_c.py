@@ -154,14 +154,12 @@ def accepts(text: str) -> bool:
     return matcher.accept_prefix(data) == len(data) and matcher.is_completed()
 
 
-@pytest.mark.parametrize("text", ACCEPTED + OF_HEADERS)
-def test_accepts(text: str) -> None:
-    assert accepts(text) and takes("c?preprocessed", text)
+def test_accepts() -> None:
+    assert [text for text in ACCEPTED + OF_HEADERS if not (accepts(text) and takes("c?preprocessed", text))] == []
 
 
-@pytest.mark.parametrize("text", REFUSED + NOT_OF_HEADERS)
-def test_refuses(text: str) -> None:
-    assert not accepts(text) and not takes("c?preprocessed", text)
+def test_refuses() -> None:
+    assert [text for text in REFUSED + NOT_OF_HEADERS if accepts(text) or takes("c?preprocessed", text)] == []
 
 
 def test_gcc_judges_alike() -> None:
@@ -185,9 +183,8 @@ def test_what_only_a_header_makes_a_word_is_a_name() -> None:
     assert accepts("struct complex { int complex; } complex; complex a; complex *f(int noreturn) __attribute__((noreturn));")
 
 
-@pytest.mark.parametrize("text", ACCEPTED[-7:] + OF_HEADERS)
-def test_with_bounded_layout(text: str) -> None:
-    assert takes("c?layout=bounded", text)
+def test_with_bounded_layout() -> None:
+    assert [text for text in ACCEPTED[-7:] + OF_HEADERS if not takes("c?layout=bounded", text)] == []
 
 
 def test_a_name_among_strings_is_a_macro() -> None:

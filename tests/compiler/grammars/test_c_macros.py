@@ -1,6 +1,5 @@
 """C as people write it: what `c` takes of macros, `c?preprocessed` refuses; and broken code with macros is refused by both."""
 
-import pytest
 from bundled_texts import takes
 from vocabularies import byte_tokenizer
 
@@ -44,20 +43,25 @@ BROKEN = [
 ]
 
 
-@pytest.mark.parametrize("text", WITH_MACROS)
-def test_macros_are_of_c_alone(text: str) -> None:
-    assert takes("c", text) and not takes("c?preprocessed", text)
+def test_macros_are_of_c_alone() -> None:
+    assert [text for text in WITH_MACROS if not (takes("c", text) and not takes("c?preprocessed", text))] == []
 
 
-@pytest.mark.parametrize("text", BROKEN)
-def test_broken_code_is_refused(text: str) -> None:
-    assert not takes("c", text) and not takes("c?preprocessed", text)
+def test_broken_code_is_refused() -> None:
+    assert [text for text in BROKEN if takes("c", text) or takes("c?preprocessed", text)] == []
 
 
-@pytest.mark.parametrize("text", [text for text in WITH_MACROS if "\n" not in text])
-def test_with_bounded_layout(text: str) -> None:
-    assert takes("c?layout=bounded", text) and not takes("c?preprocessed&layout=bounded", text)
-    assert not takes("c?layout=bounded", f"/* a */ {text}")
+def test_with_bounded_layout() -> None:
+    texts = [text for text in WITH_MACROS if "\n" not in text]
+    assert [
+        text
+        for text in texts
+        if not (
+            takes("c?layout=bounded", text)
+            and not takes("c?preprocessed&layout=bounded", text)
+            and not takes("c?layout=bounded", f"/* a */ {text}")
+        )
+    ] == []
 
 
 def test_calls_within_calls_are_read_in_one_way() -> None:

@@ -204,23 +204,21 @@ int h = [&, x = 1]<class T>(T t) mutable -> int { a<b>::c *d = e; T f{t}; std::v
 """
 
 
-@pytest.mark.parametrize("text", ACCEPTED)
-def test_accepts(text: str) -> None:
-    assert takes("cpp", text)
+def test_accepts() -> None:
+    assert [text for text in ACCEPTED if not takes("cpp", text)] == []
 
 
-@pytest.mark.parametrize("text", REFUSED)
-def test_refuses(text: str) -> None:
-    assert not takes("cpp", text)
+def test_refuses() -> None:
+    assert [text for text in REFUSED if takes("cpp", text)] == []
 
 
 def test_gcc_judges_alike() -> None:
     check_reference(reference_or_skip("g++", "cpp"), ACCEPTED, REFUSED)
 
 
-@pytest.mark.parametrize("text", [t for t in ACCEPTED if "//" not in t])
-def test_with_bounded_layout(text: str) -> None:
-    assert takes("cpp?layout=bounded", text)
+def test_with_bounded_layout() -> None:
+    texts = [t for t in ACCEPTED if "//" not in t]
+    assert [text for text in texts if not takes("cpp?layout=bounded", text)] == []
 
 
 DELIMITERS = ["", "x", "json", "---", "EOF", "delim"]

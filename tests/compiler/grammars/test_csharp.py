@@ -36,14 +36,12 @@ ACCEPTED = [*map(expression, EXPRESSIONS), *map(statement, STATEMENTS), *map(mem
 REJECTED = [*map(expression, NOT_EXPRESSIONS), *map(statement, NOT_STATEMENTS), *map(member, NOT_MEMBERS), *NOT_FILES]
 
 
-@pytest.mark.parametrize("text", [*ACCEPTED, *LOOSER])
-def test_accepts(text: str) -> None:
-    assert takes("csharp", text)
+def test_accepts() -> None:
+    assert [text for text in [*ACCEPTED, *LOOSER] if not takes("csharp", text)] == []
 
 
-@pytest.mark.parametrize("text", [*REJECTED, *STRICTER])
-def test_rejects(text: str) -> None:
-    assert not takes("csharp", text)
+def test_rejects() -> None:
+    assert [text for text in [*REJECTED, *STRICTER] if takes("csharp", text)] == []
 
 
 def test_roslyn_says_the_same() -> None:

@@ -258,14 +258,12 @@ def v8() -> Iterator[Conversation]:
     reference.close()
 
 
-@pytest.mark.parametrize("row", [*ACCEPTED, *INSERTED, *LOOSER, PROGRAM])
-def test_accepted(row: str) -> None:
-    assert accepts(row)
+def test_accepted() -> None:
+    assert [row for row in [*ACCEPTED, *INSERTED, *LOOSER, PROGRAM] if not accepts(row)] == []
 
 
-@pytest.mark.parametrize("row", [*REFUSED, *STRICTER])
-def test_refused(row: str) -> None:
-    assert not accepts(row)
+def test_refused() -> None:
+    assert [row for row in [*REFUSED, *STRICTER] if accepts(row)] == []
 
 
 def test_the_rows_are_as_v8_says(v8: Conversation) -> None:

@@ -8,7 +8,6 @@ import json
 from pathlib import Path
 from typing import NoReturn
 
-import pytest
 from effort import examples
 from hypothesis import given
 from hypothesis import strategies as st
@@ -102,16 +101,12 @@ def python_accepts(text: str) -> bool:
     return True
 
 
-@pytest.mark.parametrize("text", ACCEPTED)
-def test_accepts(text: str) -> None:
-    assert python_accepts(text)
-    assert accepts(text)
+def test_accepts() -> None:
+    assert [text for text in ACCEPTED if not (python_accepts(text) and accepts(text))] == []
 
 
-@pytest.mark.parametrize("text", REJECTED)
-def test_rejects(text: str) -> None:
-    assert not python_accepts(text)
-    assert not accepts(text)
+def test_rejects() -> None:
+    assert [text for text in REJECTED if python_accepts(text) or accepts(text)] == []
 
 
 VALUES = st.recursive(

@@ -251,14 +251,14 @@ def accepts(kind: Kind, row: str) -> bool:
     return matcher.accept_prefix(data) == len(data) and matcher.is_completed()
 
 
-@pytest.mark.parametrize(("kind", "row"), [(k, row) for k, rows in TAKEN.items() for row in [*rows, *LOOSER, *OF_NAMES]])
-def test_accepted(kind: Kind, row: str) -> None:
-    assert accepts(kind, row)
+@pytest.mark.parametrize("kind", TAKEN)
+def test_accepted(kind: Kind) -> None:
+    assert [row for row in [*TAKEN[kind], *LOOSER, *OF_NAMES] if not accepts(kind, row)] == []
 
 
-@pytest.mark.parametrize(("kind", "row"), [(k, row) for k, rows in NOT_TAKEN.items() for row in [*rows, *STRICTER]])
-def test_refused(kind: Kind, row: str) -> None:
-    assert not accepts(kind, row)
+@pytest.mark.parametrize("kind", NOT_TAKEN)
+def test_refused(kind: Kind) -> None:
+    assert [row for row in [*NOT_TAKEN[kind], *STRICTER] if accepts(kind, row)] == []
 
 
 @pytest.mark.parametrize("kind", ["jsx", "tsx"])

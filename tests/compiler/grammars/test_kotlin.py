@@ -39,14 +39,12 @@ ACCEPTED = [
 REJECTED = [*map(expression, NOT_EXPRESSIONS), *map(statement, NOT_STATEMENTS), *map(member, NOT_MEMBERS), *NOT_FILES]
 
 
-@pytest.mark.parametrize("text", [*ACCEPTED, *LOOSER])
-def test_accepts(text: str) -> None:
-    assert takes("kotlin", text)
+def test_accepts() -> None:
+    assert [text for text in [*ACCEPTED, *LOOSER] if not takes("kotlin", text)] == []
 
 
-@pytest.mark.parametrize("text", [*REJECTED, *STRICTER])
-def test_rejects(text: str) -> None:
-    assert not takes("kotlin", text)
+def test_rejects() -> None:
+    assert [text for text in [*REJECTED, *STRICTER] if takes("kotlin", text)] == []
 
 
 def test_the_compiler_says_the_same() -> None:

@@ -216,26 +216,23 @@ def python_accepts(text: str) -> bool:
     return True
 
 
-@pytest.mark.parametrize("text", ACCEPTED)
-def test_accepted(text: str) -> None:
-    assert accepts(text) and python_accepts(text)
+def test_accepted() -> None:
+    assert [text for text in ACCEPTED if not (accepts(text) and python_accepts(text))] == []
 
 
-@pytest.mark.parametrize("text", ACCEPTED_BY_NEWER_PYTHON)
-def test_newer_syntax(text: str) -> None:
-    assert accepts(text)
-    assert sys.version_info < (3, 13) or python_accepts(text)
+def test_newer_syntax() -> None:
+    assert [text for text in ACCEPTED_BY_NEWER_PYTHON if not accepts(text)] == []
+    if sys.version_info >= (3, 13):
+        assert [text for text in ACCEPTED_BY_NEWER_PYTHON if not python_accepts(text)] == []
 
 
-@pytest.mark.parametrize("text", REFUSED)
-def test_refused(text: str) -> None:
-    assert not accepts(text) and not python_accepts(text)
+def test_refused() -> None:
+    assert [text for text in REFUSED if accepts(text) or python_accepts(text)] == []
 
 
-@pytest.mark.parametrize("text", STRICTER)
-def test_stricter_than_python(text: str) -> None:
+def test_stricter_than_python() -> None:
     """As the grammar's header says."""
-    assert python_accepts(text) and not accepts(text)
+    assert [text for text in STRICTER if not (python_accepts(text) and not accepts(text))] == []
 
 
 def test_every_column_that_is_open_and_no_other() -> None:

@@ -40,16 +40,12 @@ def rust() -> Lark:
     return Lark.open(str(GRAMMAR), parser="lalr", lexer="basic", start="start")
 
 
-@pytest.mark.parametrize("text", [*ACCEPTED, *LOOSER])
-def test_accepts(rust: Lark, text: str) -> None:
-    assert lark_accepts(rust, text)
-    assert takes("rust", text)
+def test_accepts(rust: Lark) -> None:
+    assert [text for text in [*ACCEPTED, *LOOSER] if not (lark_accepts(rust, text) and takes("rust", text))] == []
 
 
-@pytest.mark.parametrize("text", [*REJECTED, *STRICTER])
-def test_rejects(rust: Lark, text: str) -> None:
-    assert not lark_accepts(rust, text)
-    assert not takes("rust", text)
+def test_rejects(rust: Lark) -> None:
+    assert [text for text in [*REJECTED, *STRICTER] if lark_accepts(rust, text) or takes("rust", text)] == []
 
 
 def test_rustc_says_the_same() -> None:

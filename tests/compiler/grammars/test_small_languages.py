@@ -69,14 +69,14 @@ def reference(name: str) -> Reference:
     return reference_or_skip(language_of(name).references[0], name)
 
 
-@pytest.mark.parametrize(("name", "text"), [(name, t) for name, rows in ROWS.items() for t in (*rows.accepted, *rows.looser)])
-def test_accepts(name: str, text: str) -> None:
-    assert takes(name, text)
+@pytest.mark.parametrize("name", ROWS)
+def test_accepts(name: str) -> None:
+    assert [text for text in (*ROWS[name].accepted, *ROWS[name].looser) if not takes(name, text)] == []
 
 
-@pytest.mark.parametrize(("name", "text"), [(name, t) for name, rows in ROWS.items() for t in (*rows.refused, *rows.stricter)])
-def test_refuses(name: str, text: str) -> None:
-    assert not takes(name, text)
+@pytest.mark.parametrize("name", ROWS)
+def test_refuses(name: str) -> None:
+    assert [text for text in (*ROWS[name].refused, *ROWS[name].stricter) if takes(name, text)] == []
 
 
 @pytest.mark.parametrize("name", ROWS)

@@ -90,10 +90,11 @@ def test_there_are_many_queries(schema: str) -> None:
     assert sum(name == schema for name, _ in QUERIES) >= 15
 
 
-@pytest.mark.parametrize(("schema", "query"), QUERIES)
-def test_queries_pass(schema: str, query: str) -> None:
-    assert why_refused(schema, query) == ""
-    assert accepts(schema, query)
+@pytest.mark.parametrize("schema", SCHEMAS)
+def test_queries_pass(schema: str) -> None:
+    for query in (query for name, query in QUERIES if name == schema):
+        assert why_refused(schema, query) == "", query
+        assert accepts(schema, query), query
 
 
 @pytest.mark.parametrize(("schema", "query"), QUERIES)

@@ -39,35 +39,27 @@ def statements(path: Path) -> list[str]:
     return path.read_text(encoding="utf-8").strip().replace("\n  ", " ").split("\n")
 
 
-def cases(kind: str) -> list[tuple[str, str]]:
-    return [(dialect, text) for dialect in DIALECTS for text in statements(CASES / f"{dialect}.{kind}.sql")]
-
-
-@pytest.mark.parametrize(("dialect", "text"), cases("accepted"))
-def test_accepts(dialect: str, text: str) -> None:
-    assert accepts(dialect, text)
-
-
-@pytest.mark.parametrize(("dialect", "text"), cases("refused"))
-def test_refuses(dialect: str, text: str) -> None:
-    assert not accepts(dialect, text)
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_accepts(dialect: str) -> None:
+    assert [text for text in statements(CASES / f"{dialect}.accepted.sql") if not accepts(dialect, text)] == []
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-@pytest.mark.parametrize(
-    "text", ["", " ", "-- nothing", "/* nothing */;", ";; select 1;;", "select 1; -- the end", "select 1;\nselect 2"]
-)
-def test_scripts_may_have_empty_statements(dialect: str, text: str) -> None:
-    assert accepts(dialect, text)
+def test_refuses(dialect: str) -> None:
+    assert [text for text in statements(CASES / f"{dialect}.refused.sql") if accepts(dialect, text)] == []
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-@pytest.mark.parametrize(
-    "text", ["select", "select 1 select 2", "1", "select 'a", "select (1", "select 1)", "create", "a; select 1"]
-)
-def test_no_dialect_accepts(dialect: str, text: str) -> None:
+def test_scripts_may_have_empty_statements(dialect: str) -> None:
+    texts = ["", " ", "-- nothing", "/* nothing */;", ";; select 1;;", "select 1; -- the end", "select 1;\nselect 2"]
+    assert [text for text in texts if not accepts(dialect, text)] == []
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_no_dialect_accepts(dialect: str) -> None:
+    texts = ["select", "select 1 select 2", "1", "select 'a", "select (1", "select 1)", "create", "a; select 1"]
     # PostgreSQL takes a SELECT of nothing.
-    assert not accepts(dialect, text) or (dialect, text) == ("postgresql", "select")
+    assert [text for text in texts if accepts(dialect, text)] in ([], ["select"] if dialect == "postgresql" else [])
 
 
 WORDS = re.compile(r"\(\?a:\(\?i:(?:\(\?x:)?(?:\(\?:)?([a-z0-9_]+(?:\|[a-z0-9_]+)*)\)+")

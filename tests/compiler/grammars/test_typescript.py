@@ -231,14 +231,12 @@ def accepts(row: str) -> bool:
     return matcher.accept_prefix(data) == len(data) and matcher.is_completed()
 
 
-@pytest.mark.parametrize("row", [*ACCEPTED, PROGRAM, javascript.PROGRAM])
-def test_accepted(row: str) -> None:
-    assert accepts(row)
+def test_accepted() -> None:
+    assert [row for row in [*ACCEPTED, PROGRAM, javascript.PROGRAM] if not accepts(row)] == []
 
 
-@pytest.mark.parametrize("row", REFUSED)
-def test_refused(row: str) -> None:
-    assert not accepts(row)
+def test_refused() -> None:
+    assert [row for row in REFUSED if accepts(row)] == []
 
 
 def test_javascript_is_typescript() -> None:

@@ -212,14 +212,12 @@ STRICTER = [
 LOOSER = ["a: [b\n---\nc]", "a: 'b\n--- c'"]
 
 
-@pytest.mark.parametrize("text", [*ACCEPTED, *LOOSER])
-def test_accepts(text: str) -> None:
-    assert takes("yaml", text)
+def test_accepts() -> None:
+    assert [text for text in [*ACCEPTED, *LOOSER] if not takes("yaml", text)] == []
 
 
-@pytest.mark.parametrize("text", [*REJECTED, *STRICTER])
-def test_rejects(text: str) -> None:
-    assert not takes("yaml", text)
+def test_rejects() -> None:
+    assert [text for text in [*REJECTED, *STRICTER] if takes("yaml", text)] == []
 
 
 def test_bounded_layout() -> None:
