@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import strategies
 from bounded import bounded
+from effort import examples
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from lark_grammars import lark_text
@@ -71,6 +72,7 @@ def test_a_piece_that_meets_a_limit() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
+@examples(20)  # each builds its grammar twice
 @given(data=st.data())
 @bounded
 def test_any_grammar(kind: str, data: st.DataObject) -> None:
