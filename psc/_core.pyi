@@ -60,7 +60,7 @@ def stored_tables() -> dict[str, list[tuple[str, str, str, str]]]:
     is, what it means). A field with one number is a scalar.
     """
 
-def terminal_tables(next: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], match_offsets: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], matches: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], rank: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], ignored: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> dict[str, Any]:
+def terminal_tables(automaton: ByteAutomaton, rank: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], ignored: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> dict[str, Any]:
     """The stored tables of the automaton of all terminals, by name."""
 
 class LrTables:
@@ -163,8 +163,13 @@ class LrTables:
 def build_lalr(n_terminals: int, n_nonterminals: int, start: int, lhs: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], rhs_offsets: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], rhs: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], priority: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], keep_all: bool) -> LrTables: ...
 
 class ByteAutomaton:
+    """An automaton over bytes, with the terminals that match in each state."""
+
+    def __init__(self, next: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], match_offsets: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], matches: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
+
     @property
-    def next(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
+    def next(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]:
+        """Per state 256 targets, or -1."""
 
     @property
     def match_offsets(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
@@ -411,7 +416,7 @@ class ClosedLexer:
     def arrays(self) -> dict[str, Any]:
         """The stored tables of the lexer, by name."""
 
-def close_lexer(lr: LrTables, next: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], match_offsets: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], matches: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], rank: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], ignored: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], lexer: str) -> ClosedLexer: ...
+def close_lexer(lr: LrTables, automaton: ByteAutomaton, rank: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], ignored: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], lexer: str) -> ClosedLexer: ...
 
 class TokenClasses:
     """The tokens, in classes of which the lexer tells no two members apart."""
@@ -571,7 +576,7 @@ class Machine:
         """
 
     @staticmethod
-    def lazy(lr: LrTables, next: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], match_offsets: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], matches: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], rank: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], ignored: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], lexer: str, vocabulary: VocabularyIndex, cache_limit: int) -> Machine: ...
+    def lazy(lr: LrTables, automaton: ByteAutomaton, rank: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], ignored: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], lexer: str, vocabulary: VocabularyIndex, cache_limit: int) -> Machine: ...
 
     @staticmethod
     def of_open_terminals(lr: LrTables, terminals: OpenTerminals, vocabulary: VocabularyIndex, cache_limit: int) -> Machine:

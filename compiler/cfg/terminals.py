@@ -28,6 +28,7 @@ from psc.compiler.terminals.regex import (
     UnsupportedRegex,
     class_automaton,
     edges,
+    listed_texts,
     literal_expression,
     pattern_difference,
     pattern_expression,
@@ -53,8 +54,8 @@ _BEHIND: Final = re.compile(r"\(\?<=|\\[bB]|\^")
 class TerminalAutomaton:
     """The byte automaton of all terminals; state 0 is the start and no arc leads into it."""
 
-    next: npt.NDArray[np.int32]
-    """(states, 256): the next state, or -1."""
+    native: ByteAutomaton = field(repr=False)
+    """The same in the native core, over classes of bytes."""
     accept: npt.NDArray[np.int32]
     """(states,): the terminal that wins there, or -1."""
     match_offsets: npt.NDArray[np.int32]
@@ -64,10 +65,29 @@ class TerminalAutomaton:
     grammar: Cfg = field(repr=False)
 
     @cached_property
+    def next(self) -> npt.NDArray[np.int32]:
+        """(states, 256): the next state, or -1."""
+        return self.native.next.reshape(-1, 256)
+
+    @cached_property
     def matches(self) -> tuple[frozenset[int], ...]:
         """Per state, every terminal that matches there."""
         offsets, terminals = self.match_offsets.tolist(), self.match_terminals.tolist()
         return tuple(frozenset(terminals[a:b]) for a, b in pairwise(offsets))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _unpickled, (self.next, self.accept, self.match_offsets, self.match_terminals, self.grammar)
+
+
+def _unpickled(
+    next: npt.NDArray[np.int32],
+    accept: npt.NDArray[np.int32],
+    match_offsets: npt.NDArray[np.int32],
+    match_terminals: npt.NDArray[np.int32],
+    grammar: Cfg,
+) -> TerminalAutomaton:
+    native = ByteAutomaton(next.reshape(-1), match_offsets, match_terminals)
+    return TerminalAutomaton(native, accept, match_offsets, match_terminals, grammar)
 
 
 def terminal_automaton(grammar: Cfg, *, max_states: int = MAX_STATES) -> TerminalAutomaton:
@@ -118,15 +138,13 @@ def with_winners(grammar: Cfg, found: ByteAutomaton) -> TerminalAutomaton:
         by_rank[rank] = np.arange(len(rank), dtype=np.int32)
         some = offsets[:-1] < offsets[1:]
         accept[some] = by_rank[np.minimum.reduceat(rank[terminals], offsets[:-1][some])]
-    return TerminalAutomaton(found.next.reshape(-1, 256), accept, offsets, terminals, grammar)
+    return TerminalAutomaton(found, accept, offsets, terminals, grammar)
 
 
 def terminal_arrays(grammar: Cfg, automaton: TerminalAutomaton) -> dict[str, Any]:
     """The automaton of all terminals, and what decides between them, as the native code takes it."""
     return {
-        "next": automaton.next.reshape(-1),
-        "match_offsets": automaton.match_offsets,
-        "matches": automaton.match_terminals,
+        "automaton": automaton.native,
         "rank": np.array([t.rank for t in grammar.terminals], np.int32),
         "ignored": np.array([t.ignored for t in grammar.terminals], np.uint8),
     }
@@ -152,6 +170,10 @@ def terminal_error(grammar: Cfg, terminal: Terminal, message: str, kind: type[Gr
 
 def _write(programs: TerminalPrograms, grammar: Cfg, terminal: Terminal) -> None:
     try:
+        texts = listed_texts(terminal.pattern) if terminal.expression is None else None
+        if texts is not None:
+            programs.write_texts(texts)
+            return
         expression = terminal_expression(terminal)
         if expression is not None:
             programs.write(expression)

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from psc._core import LrTables
+from psc._core import ByteAutomaton, LrTables
 from psc.artifacts.format import IntArray
 from psc.artifacts.scalars import SCALARS
 from psc.compiler.cfg.grammar import Cfg, Terminal
@@ -154,7 +154,8 @@ def _automaton(arrays: Mapping[str, IntArray], cfg: Cfg) -> TerminalAutomaton:
     _require(_all_within(columns, -1, n_states) and _all_within(accept, -1, n_terminals))
     _require(_are_offsets(offsets, n_states, len(terminals)) and _all_within(terminals, 0, n_terminals))
     following = np.ascontiguousarray(columns.astype(np.int32, copy=False)[:, byte_class])
-    return TerminalAutomaton(following, _words(accept), _words(offsets), _words(terminals), cfg)
+    native = ByteAutomaton(following.reshape(-1), _words(offsets), _words(terminals))
+    return TerminalAutomaton(native, _words(accept), _words(offsets), _words(terminals), cfg)
 
 
 def _lr_tables(arrays: Mapping[str, IntArray], shift_reduce_resolved: int, cfg: Cfg) -> LrTables:

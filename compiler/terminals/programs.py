@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from psc.compiler.expressions.expression import Automaton, Chars, Choice, Expression, Literal, Reference, Repeat, Sequence
+from psc.compiler.terminals.regex import Texts, character_expression
 
 Words = npt.NDArray[np.int32]
 
@@ -41,6 +42,7 @@ class TerminalPrograms:
         self._offsets = [0]
         self._set_of_character: dict[int, int] = {}
         self._set_of_ranges: dict[tuple[tuple[int, int], ...], int] = {}
+        self._set_under_flags: dict[int, dict[str, int]] = {}
         self._ranges: list[int] = []
         self._range_offsets = [0]
 
@@ -82,6 +84,26 @@ class TerminalPrograms:
             else:
                 assert isinstance(item, Reference)
                 raise ValueError(f"a terminal's expression refers to the rule {item.name}")
+
+    def write_texts(self, texts: Iterable[Texts]) -> None:
+        """Appends the choice of some texts."""
+        words: list[int] = []
+        n_texts = 0
+        for text, flags in texts:
+            sets = self._set_under_flags.setdefault(flags, {})
+            try:
+                numbers = [sets[c] for c in text]
+            except KeyError:
+                for c in set(text).difference(sets):
+                    sets[c] = self.set_number(character_expression(ord(c), flags).ranges)
+                numbers = [sets[c] for c in text]
+            words += (_NEXT, _CHARACTERS, len(text), *numbers)
+            n_texts += 1
+        if n_texts == 1:
+            self._words += words[1:]
+        else:
+            words[0] = n_texts
+            self._words += (_CHOICE, *words, _END)
 
     def _write_arcs(self, automaton: Automaton) -> None:
         """Arcs of one state to one state are one arc, over the set of their ranges, in the order of the native core."""

@@ -1,9 +1,11 @@
 #include "base/partition.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "base/cancellation.hpp"
+#include "base/components.hpp"
 #include "base/grouped.hpp"
 
 namespace psc {
@@ -171,12 +173,96 @@ private:
     CancellationWatch watch_;
 };
 
-}  // namespace
-
-std::vector<Word> coarsest_partition(const LabelledGraph& graph) {
+std::vector<Word> split_until_stable(const LabelledGraph& graph) {
     Splitting splitting(graph);
     splitting.run();
     return std::move(splitting).numbered();
+}
+
+// The states that lie on a cycle or behind one. `order`: all components, callees first.
+std::vector<char> behind_cycles(std::size_t n, const std::vector<std::vector<Word>>& order, const Grouped<>& targets) {
+    std::vector<char> found(n);
+    for (auto component = order.rbegin(); component != order.rend(); ++component) {
+        const auto of_first = targets[static_cast<std::size_t>(component->front())];
+        const bool cycle =
+            component->size() > 1 || std::find(of_first.begin(), of_first.end(), component->front()) != of_first.end();
+        if (!cycle && std::none_of(component->begin(), component->end(), [&](Word s) { return found[s] != 0; })) continue;
+        for (Word s : *component) {
+            found[s] = 1;
+            for (Word to : targets[static_cast<std::size_t>(s)]) found[to] = 1;
+        }
+    }
+    return found;
+}
+
+// The graph of some states, which lead to each other alone.
+LabelledGraph part_of(const LabelledGraph& g, const std::vector<char>& within) {
+    LabelledGraph out;
+    std::vector<Word> number(within.size(), -1);
+    Word n = 0;
+    for (std::size_t s = 0; s < within.size(); ++s)
+        if (within[s]) number[s] = n++;
+    for (std::size_t s = 0; s < within.size(); ++s) {
+        if (!within[s]) continue;
+        out.state_output.push_back(g.state_output[s]);
+        for (std::size_t i = g.offsets[s]; i < g.offsets[s + 1]; ++i)
+            out.arcs.push_back({g.arcs[i].label, g.arcs[i].output, number[g.arcs[i].target]});
+        out.offsets.push_back(out.arcs.size());
+    }
+    return out;
+}
+
+}  // namespace
+
+std::vector<Word> coarsest_partition(const LabelledGraph& g) {
+    const std::size_t n = g.state_output.size();
+    const Grouped<> targets(n, [&](const auto& add) {
+        for (std::size_t s = 0; s < n; ++s)
+            for (std::size_t i = g.offsets[s]; i < g.offsets[s + 1]; ++i)
+                if (i == g.offsets[s] || g.arcs[i].target != g.arcs[i - 1].target) add(s, g.arcs[i].target);
+    });
+    std::vector<Word> all(n);
+    std::iota(all.begin(), all.end(), 0);
+    const auto order = components(static_cast<Word>(n), all, [&](Word s) { return targets[static_cast<std::size_t>(s)]; });
+    const std::vector<char> split = behind_cycles(n, order, targets);
+    if (std::find(split.begin(), split.end(), 0) == split.end()) return split_until_stable(g);
+
+    std::vector<Word> block(n, -1), signature;
+    SequenceInterner signatures;  // a block's number is that of its signature
+    CancellationWatch watch;
+    // The output, and runs of labels whose arcs have one output and lead into one block.
+    const auto block_by_signature = [&](std::size_t s) {
+        watch.step(1 + g.offsets[s + 1] - g.offsets[s]);
+        signature.assign(1, g.state_output[s]);
+        Word label = -1, output = -1, into = -1;
+        for (std::size_t i = g.offsets[s]; i < g.offsets[s + 1]; ++i) {
+            const auto& arc = g.arcs[i];
+            const Word to = block[arc.target];
+            if (i > g.offsets[s] && arc.label == label + 1 && arc.output == output && to == into)
+                ++signature.back();
+            else
+                signature.insert(signature.end(), {arc.label, arc.output, to, 1});
+            label = arc.label, output = arc.output, into = to;
+        }
+        return signatures.intern(signature).first;
+    };
+    const std::vector<Word> of_part = split_until_stable(part_of(g, split));
+    std::vector<std::size_t> first;  // per block, a state
+    for (std::size_t s = 0, i = 0; s < n; ++s) {
+        if (!split[s]) continue;
+        block[s] = of_part[i++];
+        if (block[s] == static_cast<Word>(first.size())) first.push_back(s);
+    }
+    for (std::size_t s : first) block_by_signature(s);
+    for (const auto& component : order)
+        if (const Word s = component.front(); !split[s]) block[s] = block_by_signature(static_cast<std::size_t>(s));
+    std::vector<Word> number(static_cast<std::size_t>(signatures.size()), -1);
+    Word next = 0;
+    for (Word& b : block) {
+        if (number[b] < 0) number[b] = next++;
+        b = number[b];
+    }
+    return block;
 }
 
 }  // namespace psc

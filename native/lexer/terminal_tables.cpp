@@ -12,7 +12,7 @@ TerminalTables terminal_tables(const AllTerminals& all) {
     std::vector<Maybe<DfaState>> next;
     for (std::size_t s = 0; s < static_cast<std::size_t>(all.n_states); ++s) {
         for (int b = 0; b < 256; ++b) {
-            const Word to = all.next[s * 256 + b];
+            const Word to = all.next[s * static_cast<std::size_t>(all.classes.size()) + all.classes.class_of()[b].v];
             if (b > 0 && to == next.back().v) continue;
             bytes.push_back({static_cast<std::uint8_t>(b)});
             next.push_back(Maybe<DfaState>::from_word(to));
@@ -40,7 +40,8 @@ AllTerminals all_terminals(const TerminalTables& t, Word n_terminals) {
     const Word n = n_terminals - 1;  // the end of the text is no terminal of the automaton
     AllTerminals all;
     all.n_states = t.run_offsets.n_lists();
-    all.next.reserve(static_cast<std::size_t>(all.n_states) * 256);
+    std::vector<Word> rows;
+    rows.reserve(static_cast<std::size_t>(all.n_states) * 256);
     for (DfaState s{0}; s.v < all.n_states; ++s.v) {
         const auto runs = t.run_offsets[s];
         const auto bytes = t.run_bytes[runs];
@@ -49,13 +50,15 @@ AllTerminals all_terminals(const TerminalTables& t, Word n_terminals) {
         for (std::size_t i = 0; i < bytes.size(); ++i) {
             // An arc into the start would make a lexeme begin within itself.
             if (next[i] == DfaState{0}) TableCheck::fail("run_next", "leads to the start");
-            all.next.resize(s.index() * 256 + (i + 1 < bytes.size() ? bytes[i + 1].v : 256), next[i].v);
+            rows.resize(s.index() * 256 + (i + 1 < bytes.size() ? bytes[i + 1].v : 256), next[i].v);
         }
         const auto matches = t.match_terminals[t.match_offsets[s]];
         if (!is_ascending(matches)) TableCheck::fail("match_terminals", "is not sorted");
         if (std::any_of(matches.begin(), matches.end(), [&](Terminal m) { return m.v >= n; }))
             TableCheck::fail("match_terminals", "matches the end of the text");
     }
+    all.classes = ByteClasses().merged(rows);
+    all.next = ByteClasses().narrowed(rows, all.classes);
     // A terminal that matched nothing could be read without end.
     if (t.match_offsets.at(1) != 0) TableCheck::fail("match_offsets", "matches the empty text");
     for (Word o : t.match_offsets) all.match_offsets.push_back(o);

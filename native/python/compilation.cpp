@@ -53,11 +53,10 @@ void bind_lr_tables(nb::module_& m) {
         "is, what it means). A field with one number is a scalar.");
     m.def(
         "terminal_tables",
-        [](Ints next, Ints match_offsets, Ints matches, Ints rank, Bytes ignored) {
-            return to_dict(terminal_tables(all_terminals(next, match_offsets, matches, rank, ignored)));
+        [](const ByteAutomaton& automaton, Ints rank, Bytes ignored) {
+            return to_dict(terminal_tables(all_terminals(automaton, rank, ignored)));
         },
-        "next"_a, "match_offsets"_a, "matches"_a, "rank"_a, "ignored"_a,
-        "The stored tables of the automaton of all terminals, by name.");
+        "automaton"_a, "rank"_a, "ignored"_a, "The stored tables of the automaton of all terminals, by name.");
     nb::class_<LalrTables> c(m, "LrTables", "The LALR(1) automaton of a grammar, as an artifact stores it.");
     c.def("__getstate__", [](const LalrTables& t) {
          return to_array(t.to_words());
@@ -253,13 +252,13 @@ void bind_compilation(nb::module_& m) {
             "The stored tables of the lexer, by name.");
     m.def(
         "close_lexer",
-        [](const LalrTables& lr, Ints next, Ints match_offsets, Ints matches, Ints rank, Bytes ignored, const std::string& lexer) {
-            const AllTerminals terminals = all_terminals(next, match_offsets, matches, rank, ignored);
+        [](const LalrTables& lr, const ByteAutomaton& automaton, Ints rank, Bytes ignored, const std::string& lexer) {
+            const AllTerminals terminals = all_terminals(automaton, rank, ignored);
             const LexerKind kind = lexer_kind(lexer);
             const WithoutInterpreterLock release;
             return close_lexer(lr.tables, terminals, kind);
         },
-        "lr"_a, "next"_a, "match_offsets"_a, "matches"_a, "rank"_a, "ignored"_a, "lexer"_a);
+        "lr"_a, "automaton"_a, "rank"_a, "ignored"_a, "lexer"_a);
     bind_token_classes(m);
     bind_terminal_sequences(m);
     bind_closed_classifier(m);

@@ -27,12 +27,13 @@ LexerKind lexer_kind(const std::string& name) {
                                 "'; there are basic, flush, contextual, indented, modal, flush-modal and any");
 }
 
-AllTerminals all_terminals(Ints next, Ints match_offsets, Ints matches, Ints rank, Bytes ignored) {
+AllTerminals all_terminals(const ByteAutomaton& automaton, Ints rank, Bytes ignored) {
     AllTerminals a;
-    a.n_states = static_cast<Word>(match_offsets.size()) - 1;
-    a.next = to_vector(next);
-    a.match_offsets = to_vector(match_offsets);
-    a.matches = to_vector(matches);
+    a.n_states = automaton.n_states();
+    a.classes = automaton.classes;
+    a.next = automaton.next;
+    a.match_offsets = automaton.match_offsets;
+    a.matches = automaton.matches;
     a.rank = to_vector(rank);
     a.ignored = to_vector(ignored);
     return a;
@@ -80,16 +81,15 @@ void bind_lazy(nb::class_<PyMachine>& machine) {
     machine
         .def_static(
             "lazy",
-            [](const LalrTables& lr, Ints next, Ints match_offsets, Ints matches, Ints rank, Bytes ignored,
-               const std::string& lexer, const PyVocabulary& vocabulary, std::size_t cache_limit) {
-                const auto terminals = all_terminals(next, match_offsets, matches, rank, ignored);
+            [](const LalrTables& lr, const ByteAutomaton& automaton, Ints rank, Bytes ignored, const std::string& lexer,
+               const PyVocabulary& vocabulary, std::size_t cache_limit) {
+                const auto terminals = all_terminals(automaton, rank, ignored);
                 const auto kind = lexer_kind(lexer);
                 const WithoutInterpreterLock release;
                 return new PyMachine(std::make_shared<LazyMachine>(lr.tables, make_lexer(lr.tables, terminals, kind),
                                                                    vocabulary.index, cache_limit));
             },
-            "lr"_a, "next"_a, "match_offsets"_a, "matches"_a, "rank"_a, "ignored"_a, "lexer"_a, "vocabulary"_a, "cache_limit"_a,
-            nb::rv_policy::take_ownership)
+            "lr"_a, "automaton"_a, "rank"_a, "ignored"_a, "lexer"_a, "vocabulary"_a, "cache_limit"_a, nb::rv_policy::take_ownership)
         .def_static(
             "of_open_terminals",
             [](const LalrTables& lr, const std::shared_ptr<TerminalNfa>& terminals, const PyVocabulary& vocabulary,

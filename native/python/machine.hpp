@@ -7,6 +7,7 @@
 #include "lexer/kinds.hpp"
 #include "machine/engine.hpp"
 #include "python/bindings.hpp"
+#include "terminals/automaton.hpp"
 #include "vocabulary/index.hpp"
 
 namespace psc {
@@ -34,6 +35,6 @@ struct PyVocabulary {
 void bind_machine_tables(nb::class_<PyMachine>& machine);
 
 LexerKind lexer_kind(const std::string& name);
-AllTerminals all_terminals(Ints next, Ints match_offsets, Ints matches, Ints rank, Bytes ignored);
+AllTerminals all_terminals(const ByteAutomaton& automaton, Ints rank, Bytes ignored);
 
 }  // namespace psc

@@ -19,9 +19,23 @@ std::span<const Word> to_span(const Ints& a) { return {a.data(), a.size()}; }
 
 void bind_terminals(nb::module_& m) {
     using Limit = ByteAutomaton::Limit;
-    nb::class_<ByteAutomaton>(m, "ByteAutomaton")
+    nb::class_<ByteAutomaton>(m, "ByteAutomaton", "An automaton over bytes, with the terminals that match in each state.")
+        .def(
+            "__init__",
+            [](ByteAutomaton* self, Ints next, Ints match_offsets, Ints matches) {
+                if (match_offsets.size() == 0 || next.size() != (match_offsets.size() - 1) * 256)
+                    throw std::invalid_argument("each state has 256 targets");
+                new (self) ByteAutomaton();
+                const ByteClasses bytes;
+                self->classes = bytes.merged(to_span(next));
+                self->next = bytes.narrowed(to_span(next), self->classes);
+                self->match_offsets = to_vector(match_offsets);
+                self->matches = to_vector(matches);
+            },
+            "next"_a, "match_offsets"_a, "matches"_a)
         .def_prop_ro(
-            "next", [](const ByteAutomaton& a) { return to_array(a.next); }, nb::rv_policy::reference)
+            "next", [](const ByteAutomaton& a) { return to_array(a.classes.widened(a.next)); }, nb::rv_policy::reference,
+            "Per state 256 targets, or -1.")
         .def_prop_ro(
             "match_offsets", [](const ByteAutomaton& a) { return to_array(a.match_offsets); }, nb::rv_policy::reference)
         .def_prop_ro(

@@ -75,10 +75,16 @@ LabelledGraph minimized(const LabelledGraph& g) {
     return out;
 }
 
-// The rows of 256 targets of a graph's states, then those of the states inside a character.
+// The rows of targets of a graph's states, then those of the states inside a character; by classes of bytes.
 class Spelling {
 public:
-    Spelling(const LabelledGraph& g, const CodePointClasses& classes) : wide_(classes), first_inner_(g.state_output.size()) {
+    Spelling(const LabelledGraph& g, const CodePointClasses& classes)
+        : wide_(classes), bytes_(byte_classes(classes)), first_inner_(g.state_output.size()) {
+        std::vector<Word> of_ascii;  // per class of bytes, that of its characters
+        for (std::uint8_t byte : bytes_.representatives())
+            if (byte < 128) of_ascii.push_back(classes.of_ascii(byte));
+        n_ascii_ = of_ascii.size();
+        ascii_.reserve(first_inner_ * n_ascii_);
         std::vector<Word> target(classes.size()), key(wide_.n_slots());
         for (std::size_t s = 0; s < first_inner_; ++s) {
             stop_if_cancelled();
@@ -90,45 +96,54 @@ public:
                 if (wide_.slot(a.label) >= 0) key[wide_.slot(a.label)] = a.target;
             }
             root_of_.push_back(wide_.number(key));
-            for (int b = 0; b < 128; ++b) ascii_.push_back(classes.of_ascii(b) < 0 ? -1 : target[classes.of_ascii(b)]);
+            for (Word c : of_ascii) ascii_.push_back(c < 0 ? -1 : target[c]);
         }
     }
 
+    const ByteClasses& classes() const { return bytes_; }
+
     std::size_t states() const { return first_inner_ + wide_.n_inner(); }
 
-    void fill(std::size_t state, std::span<Word, 256> row) const {
+    void fill(std::size_t state, std::span<Word> row) const {
         std::fill(row.begin(), row.end(), -1);
         if (state >= first_inner_) {
             fill_runs(wide_.inner(static_cast<Word>(state - first_inner_)), row);
             return;
         }
-        std::copy_n(ascii_.begin() + state * 128, 128, row.begin());
+        std::copy_n(ascii_.begin() + static_cast<std::ptrdiff_t>(state * n_ascii_), n_ascii_, row.begin());
         fill_runs(wide_.root(root_of_[state]), row);
     }
 
 private:
-    void fill_runs(std::span<const Word> runs, std::span<Word, 256> row) const {
+    // Runs have bytes beyond ASCII alone, ascending.
+    void fill_runs(std::span<const Word> runs, std::span<Word> row) const {
+        const auto& bytes = bytes_.representatives();
+        std::size_t c = n_ascii_;
         for (std::size_t i = 0; i < runs.size(); i += 3) {
             Word to = runs[i + 2];
             if (WideSpelling::is_inner(to)) to = static_cast<Word>(first_inner_) + WideSpelling::inner_of(to);
-            std::fill(row.begin() + runs[i], row.begin() + runs[i + 1] + 1, to);
+            while (c < bytes.size() && bytes[c] < runs[i]) ++c;
+            for (; c < bytes.size() && bytes[c] <= runs[i + 1]; ++c) row[c] = to;
         }
     }
 
     WideSpelling wide_;
-    std::size_t first_inner_;
-    std::vector<Word> root_of_, ascii_;  // per state the number of its key, and 128 targets
+    ByteClasses bytes_;
+    std::size_t first_inner_, n_ascii_;
+    std::vector<Word> root_of_, ascii_;  // per state the number of its key, and the targets of the bytes of ASCII
 };
 
 void number_breadth_first(const LabelledGraph& g, const SequenceInterner& outputs, const Spelling& spelling, ByteAutomaton& out) {
     std::vector<Word> number(spelling.states(), -1),
         order{0};  // the start is copied: where arcs lead into it, it gets a second number
-    out.next.reserve((spelling.states() + 1) * 256);
+    const auto n_classes = static_cast<std::size_t>(spelling.classes().size());
+    std::vector<Word> rows;
+    rows.reserve((spelling.states() + 1) * n_classes);
     for (std::size_t i = 0; i < order.size(); ++i) {
         stop_if_cancelled();
         const std::size_t state = static_cast<std::size_t>(order[i]);
-        out.next.resize(out.next.size() + 256);
-        const std::span<Word, 256> row(out.next.end() - 256, 256);
+        rows.resize(rows.size() + n_classes);
+        const std::span<Word> row(rows.end() - static_cast<std::ptrdiff_t>(n_classes), n_classes);
         spelling.fill(state, row);
         for (Word& target : row) {
             if (target < 0) continue;
@@ -144,6 +159,8 @@ void number_breadth_first(const LabelledGraph& g, const SequenceInterner& output
         }
         out.match_offsets.push_back(static_cast<Word>(out.matches.size()));
     }
+    out.classes = spelling.classes().merged(rows);
+    out.next = spelling.classes().narrowed(rows, out.classes);
 }
 
 }  // namespace

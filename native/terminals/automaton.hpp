@@ -15,18 +15,22 @@
 #include <vector>
 
 #include "base/intern.hpp"
+#include "text/byte_classes.hpp"
 
 namespace psc {
 
 struct ByteAutomaton {
     enum class Limit { none, states, positions, steps };
 
-    std::vector<Word> next;  // (states, 256): the next state, or -1; numbered breadth-first by bytes, no arc leads into state 0
+    ByteClasses classes;     // bytes that lead from each state to the same one
+    std::vector<Word> next;  // (states, classes): the next state, or -1; numbered breadth-first by bytes, no arc leads into state 0
     std::vector<Word> match_offsets{0}, matches;  // per state, the terminals that match there, ascending
     std::vector<Word> empty;                      // terminals that match the empty text
     std::vector<Word> unmatched;                  // terminals that match no text
     Limit exceeded = Limit::none;
     std::vector<Word> involved;  // the terminals of the state that exceeded the limit; all else is empty then
+
+    Word n_states() const { return static_cast<Word>(match_offsets.size()) - 1; }
 };
 
 // Programs as in terminals/positions.hpp, over sets as in text/code_point_classes.hpp. `max_positions` bounds the nondeterministic

@@ -5,6 +5,7 @@
 #include "base/cancellation.hpp"
 #include "base/limits.hpp"
 #include "base/partition.hpp"
+#include "base/reaching.hpp"
 
 namespace psc {
 namespace {
@@ -57,14 +58,42 @@ std::vector<std::vector<std::uint64_t>> reachable_terminals(const AllTerminals& 
     return reach;
 }
 
+// One state for each class of a graph's states that no text tells apart. The first `n_starts` are starts, and accept nothing.
+TerminalAutomaton without_equal_states(const AllTerminals& all, const LabelledGraph& g, const std::vector<Word>& winner,
+                                       std::size_t n_starts, const std::vector<Word>& start_of_context) {
+    const auto n_classes = static_cast<std::size_t>(all.classes.size());
+    const auto block = coarsest_partition(g);
+    TerminalAutomaton a;
+    a.ignored = all.ignored;
+    a.n_states = 1 + *std::max_element(block.begin(), block.end());
+    std::vector<Word> rows(static_cast<std::size_t>(a.n_states) * n_classes, kFail);
+    std::vector<Word> accept(a.n_states, kFail);
+    std::vector<char> done(a.n_states);
+    for (std::size_t s = 0; s < block.size(); ++s) {
+        if (std::exchange(done[block[s]], 1)) continue;
+        accept[block[s]] = s < n_starts ? kFail : winner[s];
+        Word* row = rows.data() + static_cast<std::size_t>(block[s]) * n_classes;
+        for (std::size_t i = g.offsets[s]; i < g.offsets[s + 1]; ++i) row[g.arcs[i].label] = block[g.arcs[i].target];
+    }
+    // Merging states may have merged what told classes apart.
+    a.classes = all.classes.merged(rows);
+    a.next = all.classes.narrowed(rows, a.classes);
+    a.accept_offsets.push_back(0);
+    for (Word t : accept) {
+        if (t != kFail) a.accepts.push_back(t);
+        a.accept_offsets.push_back(static_cast<Word>(a.accepts.size()));
+    }
+    for (Word s : start_of_context) a.starts.push_back(block[s]);
+    return a;
+}
+
 }  // namespace
 
 TerminalAutomaton every_match(const AllTerminals& all) {
     TerminalAutomaton a;
     a.n_states = all.n_states;
-    const ByteClasses bytes;
-    a.classes = bytes.merged(all.next);
-    a.next = bytes.narrowed(all.next, a.classes);
+    a.classes = all.classes;
+    a.next = all.next;
     a.accept_offsets = all.match_offsets;
     a.accepts = all.matches;
     a.ignored = all.ignored;
@@ -72,17 +101,45 @@ TerminalAutomaton every_match(const AllTerminals& all) {
     return a;
 }
 
+// As for_contexts() with one context: each state that something matches from, and nothing to keep of what may match.
 TerminalAutomaton winners_only(const AllTerminals& all) {
-    TerminalContext everything;
-    for (Word t = 0; t < static_cast<Word>(all.rank.size()); ++t) everything.terminals.push_back(t);
-    return for_contexts(all, {everything});
+    const auto n = static_cast<std::size_t>(all.n_states), n_classes = static_cast<std::size_t>(all.classes.size());
+    std::vector<char> live(n);
+    for (std::size_t s = 0; s < n; ++s) live[s] = all.match_offsets[s] < all.match_offsets[s + 1];
+    mark_reaching(live, [&](std::size_t s, const auto& f) {
+        Word last = kFail;
+        for (std::size_t c = 0; c < n_classes; ++c)
+            if (const Word to = all.next[s * n_classes + c]; to != kFail && std::exchange(last, to) != to) f(to);
+    });
+    std::vector<Word> number(n, kFail), order{0}, winner;
+    LabelledGraph g;
+    for (std::size_t i = 0; i < order.size(); ++i) {
+        stop_if_cancelled();
+        const Word state = order[i];
+        Word best = kFail;
+        for (Word k = all.match_offsets[state]; k < all.match_offsets[state + 1]; ++k)
+            if (const Word t = all.matches[k]; best < 0 || all.rank[t] < all.rank[best]) best = t;
+        winner.push_back(best);
+        g.state_output.push_back(i == 0 ? -2 : best);
+        for (std::size_t c = 0; c < n_classes; ++c) {
+            const Word to = all.next[static_cast<std::size_t>(state) * n_classes + c];
+            if (to == kFail || !live[to]) continue;
+            if (number[to] < 0) {
+                number[to] = static_cast<Word>(order.size());
+                order.push_back(to);
+            }
+            g.arcs.push_back({static_cast<Word>(c), 0, number[to]});
+        }
+        g.offsets.push_back(g.arcs.size());
+    }
+    if (order.size() > kMaxContextStates) throw LimitExceeded("lexer states of all contexts", kMaxContextStates);
+    if (g.arcs.size() > kMaxArcs) throw LimitExceeded("lexer arcs of all contexts", kMaxArcs);
+    return without_equal_states(all, g, winner, 1, {0});
 }
 
 TerminalAutomaton for_contexts(const AllTerminals& all, const std::vector<TerminalContext>& contexts) {
-    const ByteClasses bytes;
-    const ByteClasses classes = bytes.merged(all.next);
-    const std::vector<Word> next = bytes.narrowed(all.next, classes);
-    const auto n_classes = static_cast<std::size_t>(classes.size());
+    const std::vector<Word>& next = all.next;
+    const auto n_classes = static_cast<std::size_t>(all.classes.size());
     const auto reach = reachable_terminals(all, next, std::vector<char>(all.n_states));
     const std::vector<char> ignored = states_of_ignored(all);
     const bool any_flush = std::any_of(contexts.begin(), contexts.end(), [](const auto& context) { return context.flush; });
@@ -147,30 +204,7 @@ TerminalAutomaton for_contexts(const AllTerminals& all, const std::vector<Termin
         if (g.arcs.size() > kMaxArcs) throw LimitExceeded("lexer arcs of all contexts", kMaxArcs);
         g.offsets.push_back(g.arcs.size());
     }
-    const auto block = coarsest_partition(g);
-
-    TerminalAutomaton a;
-    a.ignored = all.ignored;
-    a.n_states = 1 + *std::max_element(block.begin(), block.end());
-    std::vector<Word> rows(static_cast<std::size_t>(a.n_states) * n_classes, kFail);
-    std::vector<Word> accept(a.n_states, kFail);
-    std::vector<char> done(a.n_states);
-    for (std::size_t s = 0; s < states.size(); ++s) {
-        if (std::exchange(done[block[s]], 1)) continue;
-        accept[block[s]] = s < n_starts ? kFail : winner[s];
-        Word* row = rows.data() + static_cast<std::size_t>(block[s]) * n_classes;
-        for (std::size_t i = g.offsets[s]; i < g.offsets[s + 1]; ++i) row[g.arcs[i].label] = block[g.arcs[i].target];
-    }
-    // Merging states may have merged what told classes apart.
-    a.classes = classes.merged(rows);
-    a.next = classes.narrowed(rows, a.classes);
-    a.accept_offsets.push_back(0);
-    for (Word t : accept) {
-        if (t != kFail) a.accepts.push_back(t);
-        a.accept_offsets.push_back(static_cast<Word>(a.accepts.size()));
-    }
-    for (Word s : start_of_context) a.starts.push_back(block[s]);
-    return a;
+    return without_equal_states(all, g, winner, n_starts, start_of_context);
 }
 
 }  // namespace psc

@@ -25,7 +25,8 @@ constexpr Word kFail = -1;
 // Deterministic, over bytes; state 0 is a start with no arc into it.
 struct AllTerminals {
     Word n_states = 0;
-    std::vector<Word> next;                    // state * 256 + byte, or kFail
+    ByteClasses classes;                       // bytes that lead from each state to the same one, and no finer ones
+    std::vector<Word> next;                    // state * classes.size() + class, or kFail
     std::vector<Word> match_offsets, matches;  // per state, the terminals that match there, sorted
     std::vector<Word> rank;                    // per terminal: the smallest wins
     std::vector<std::uint8_t> ignored;         // per terminal

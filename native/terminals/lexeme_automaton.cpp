@@ -35,18 +35,19 @@ void ClosedLexemes::find_unbounded() {
     const Word n = n_states_;
     extensible_.assign(n, 0);
     unbounded_.assign(n, 0);
-    std::vector<std::vector<Word>> open(n);
     std::vector<Word> incomplete;
-    for (DfaState s{0}; s.v < n; ++s.v) {
-        each_target(*this, s, [&](DfaState to) {
-            extensible_[s.index()] = 1;
-            if (!accepts(s) && !accepts(to)) open[s.index()].push_back(to.v);
-        });
+    const Grouped<> open(static_cast<std::size_t>(n), [&](const auto& add) {
+        for (DfaState s{0}; s.v < n; ++s.v)
+            each_target(*this, s, [&](DfaState to) {
+                extensible_[s.index()] = 1;
+                if (!accepts(s) && !accepts(to)) add(s.index(), to.v);
+            });
+    });
+    for (DfaState s{0}; s.v < n; ++s.v)
         if (!accepts(s)) incomplete.push_back(s.v);
-    }
     // A component of several states, or a loop, is a cycle.
-    for (const auto& component : components(n, incomplete, [&](Word s) { return std::span<const Word>(open[s]); })) {
-        const auto& of_first = open[component[0]];
+    for (const auto& component : components(n, incomplete, [&](Word s) { return open[static_cast<std::size_t>(s)]; })) {
+        const auto of_first = open[static_cast<std::size_t>(component[0])];
         const bool cycle = component.size() > 1 || std::find(of_first.begin(), of_first.end(), component[0]) != of_first.end();
         for (Word s : component) unbounded_[s] = cycle;
     }
@@ -54,32 +55,36 @@ void ClosedLexemes::find_unbounded() {
 
 void ClosedLexemes::find_reachable() {
     const Word n = n_states_;
-    std::vector<std::vector<DfaState>> before(n), states_of(n_terminals());
-    for (DfaState s{0}; s.v < n; ++s.v) {
-        each_target(*this, s, [&](DfaState to) {
-            if (before[to.v].empty() || before[to.v].back() != s) before[to.v].push_back(s);
-        });
-        for (Terminal t : accepted(s)) states_of[t.index()].push_back(s);
-    }
+    const Grouped<> before(static_cast<std::size_t>(n), [&](const auto& add) {
+        for (DfaState s{0}; s.v < n; ++s.v) each_target(*this, s, [&](DfaState to) { add(to.index(), s.v); });
+    });
+    const Grouped<> states_of(static_cast<std::size_t>(n_terminals()), [&](const auto& add) {
+        for (DfaState s{0}; s.v < n; ++s.v)
+            for (Terminal t : accepted(s)) add(t.index(), s.v);
+    });
     // Terminal by terminal, against the arcs.
-    reachable_.resize(n);
-    for (Terminal t{0}; t.v < n_terminals(); ++t.v) {
-        std::vector<DfaState> todo = states_of[t.index()];
+    std::vector<std::pair<Word, Word>> found;
+    std::vector<Word> todo, last(static_cast<std::size_t>(n), -1);
+    for (Word t = 0; t < n_terminals(); ++t) {
+        const auto accepting = states_of[static_cast<std::size_t>(t)];
+        todo.assign(accepting.begin(), accepting.end());
         while (!todo.empty()) {
-            const DfaState s = todo.back();
+            const Word s = todo.back();
             todo.pop_back();
-            auto& terminals = reachable_[s.index()];
-            if (!terminals.empty() && terminals.back() == t) continue;
-            terminals.push_back(t);
-            todo.insert(todo.end(), before[s.index()].begin(), before[s.index()].end());
+            if (std::exchange(last[s], t) == t) continue;
+            found.emplace_back(s, t);
+            const auto more = before[static_cast<std::size_t>(s)];
+            todo.insert(todo.end(), more.begin(), more.end());
         }
     }
+    reachable_ = Grouped<>(static_cast<std::size_t>(n), [&](const auto& add) {
+        for (const auto& [s, t] : found) add(static_cast<std::size_t>(s), t);
+    });
 }
 
 std::size_t ClosedLexemes::bytes() const {
-    std::size_t words = next_.capacity() + accept_offsets_.capacity() + accepts_.capacity();
-    for (const auto& terminals : reachable_) words += terminals.capacity() + sizeof(terminals) / sizeof(Word);
-    return words * sizeof(Word) + extensible_.capacity() + unbounded_.capacity();
+    const std::size_t words = next_.capacity() + accept_offsets_.capacity() + accepts_.capacity();
+    return words * sizeof(Word) + reachable_.bytes() + extensible_.capacity() + unbounded_.capacity();
 }
 
 }  // namespace psc

@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/grouped.hpp"
 #include "base/ids.hpp"
 #include "terminals/contexts.hpp"
 
@@ -79,7 +80,7 @@ public:
     }
     bool is_extensible(DfaState state) const override { return extensible_[state.index()]; }
     bool is_unbounded(DfaState state) const override { return unbounded_[state.index()]; }
-    std::span<const Terminal> reachable(DfaState state) override { return reachable_[state.index()]; }
+    std::span<const Terminal> reachable(DfaState state) override { return ids_of<Terminal>(reachable_[state.index()]); }
     std::size_t bytes() const override;
 
 private:
@@ -89,7 +90,7 @@ private:
     Word n_states_;
     std::vector<Word> next_, accept_offsets_, accepts_;  // as of a TerminalAutomaton
     std::vector<char> extensible_, unbounded_;
-    std::vector<std::vector<Terminal>> reachable_;
+    Grouped<> reachable_;  // per state
 };
 
 }  // namespace psc

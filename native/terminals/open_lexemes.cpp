@@ -21,25 +21,6 @@ void fill_bytes(std::span<const Word> runs, std::array<Word, 256>& row) {
     for (std::size_t i = 0; i < runs.size(); i += 3) std::fill(row.begin() + runs[i], row.begin() + runs[i + 1] + 1, runs[i + 2]);
 }
 
-// Bytes that no state over these classes of characters tells apart.
-ByteClasses byte_classes(const CodePointClasses& classes) {
-    std::vector<Word> rows;
-    std::array<Word, 256> row;
-    const auto add = [&](std::span<const Word> runs) {
-        fill_bytes(runs, row);
-        rows.insert(rows.end(), row.begin(), row.end());
-    };
-    row.fill(-1 - classes.size());
-    for (int b = 0; b < 128; ++b)
-        if (classes.of_ascii(b) >= 0) row[b] = -1 - classes.of_ascii(b);
-    add(classes.root());
-    for (Word n = 0; n < classes.node_count(); ++n) {
-        row.fill(-1 - classes.size());
-        add(classes.node(n));
-    }
-    return ByteClasses().merged(rows);
-}
-
 }  // namespace
 
 OpenLexemes::OpenLexemes(std::shared_ptr<const TerminalNfa> terminals)

@@ -173,6 +173,8 @@ bool Subsets::expand(Word state, std::size_t max_steps, std::vector<Arc>& arcs) 
         return false;
     }
     if (!std::is_sorted(touched_.begin(), touched_.end())) std::sort(touched_.begin(), touched_.end());
+    std::vector<Word> entered;  // by the class before: most enter the same
+    Word after_entered = -1;
     for (Word c : touched_) {
         const Word first = std::exchange(first_[c], -1);
         if (may_count) {
@@ -188,8 +190,12 @@ bool Subsets::expand(Word state, std::size_t max_steps, std::vector<Arc>& arcs) 
             continue;
         }
         bucket_[c].push_back(first);
-        sort_unique(bucket_[c]);
-        arcs.push_back({c, state_after(bucket_[c])});
+        if (bucket_[c] != entered) {
+            entered = bucket_[c];
+            sort_unique(bucket_[c]);
+            after_entered = state_after(bucket_[c]);
+        }
+        arcs.push_back({c, after_entered});
         bucket_[c].clear();
     }
     return steps_ <= max_steps;

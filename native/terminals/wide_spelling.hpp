@@ -9,6 +9,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <span>
 #include <utility>
@@ -16,9 +17,30 @@
 
 #include "base/grouped.hpp"
 #include "base/intern.hpp"
+#include "text/byte_classes.hpp"
 #include "text/code_point_classes.hpp"
 
 namespace psc {
+
+// Bytes that no state over these classes of characters tells apart.
+inline ByteClasses byte_classes(const CodePointClasses& classes) {
+    std::vector<Word> rows;
+    std::array<Word, 256> row;
+    const auto add = [&](std::span<const Word> runs) {
+        for (std::size_t i = 0; i < runs.size(); i += 3)
+            std::fill(row.begin() + runs[i], row.begin() + runs[i + 1] + 1, runs[i + 2]);
+        rows.insert(rows.end(), row.begin(), row.end());
+    };
+    row.fill(-1 - classes.size());
+    for (int b = 0; b < 128; ++b)
+        if (classes.of_ascii(b) >= 0) row[b] = -1 - classes.of_ascii(b);
+    add(classes.root());
+    for (Word n = 0; n < classes.node_count(); ++n) {
+        row.fill(-1 - classes.size());
+        add(classes.node(n));
+    }
+    return ByteClasses().merged(rows);
+}
 
 class WideSpelling {
 public:

@@ -64,10 +64,21 @@ public:
     // The rows of these classes as those of `merged` ones.
     std::vector<Word> narrowed(std::span<const Word> rows, const ByteClasses& merged) const {
         const auto n = static_cast<std::size_t>(size());
-        std::vector<Word> out;
-        out.reserve(rows.size() / n * merged.representative_.size());
+        std::vector<std::uint8_t> kept;
+        for (std::uint8_t byte : merged.representative_) kept.push_back(class_of_[byte].v);
+        std::vector<Word> out(rows.size() / n * kept.size());
+        Word* at = out.data();
         for (auto row = rows; !row.empty(); row = row.subspan(n))
-            for (std::uint8_t byte : merged.representative_) out.push_back(row[class_of_[byte].v]);
+            for (std::uint8_t c : kept) *at++ = row[c];
+        return out;
+    }
+    // The rows of these classes as those of all bytes.
+    std::vector<Word> widened(std::span<const Word> rows) const {
+        const auto n = static_cast<std::size_t>(size());
+        std::vector<Word> out(rows.size() / n * 256);
+        Word* at = out.data();
+        for (auto row = rows; !row.empty(); row = row.subspan(n))
+            for (ByteClass c : class_of_) *at++ = row[c.v];
         return out;
     }
 

@@ -29,11 +29,12 @@ class _NotAnExpression(Exception):
 def literal_expression(text: str, *, ignoring_case: bool, ascii: bool = False) -> Expression:
     """The text itself, or every text that `re` finds equal to it when case is ignored, of all letters or of ASCII's."""
     flags = int(re.IGNORECASE | (re.ASCII if ascii else re.UNICODE))
-    return Sequence(tuple([_one_character(ord(c), flags) for c in text])) if ignoring_case else Literal(text)
+    return Sequence(tuple([character_expression(ord(c), flags) for c in text])) if ignoring_case else Literal(text)
 
 
 @lru_cache(maxsize=4096)
-def _one_character(character: int, flags: int) -> Chars:
+def character_expression(character: int, flags: int) -> Chars:
+    """The characters that match one under flags of `re`."""
     bounds = character_set(sre.LITERAL, character, flags)
     assert bounds is not None
     return chars(bounds)
@@ -93,7 +94,7 @@ def _sequence(items: list[Any], flags: int) -> Expression:
         if text:
             parts.append(Literal("".join(text)))
             text = []
-        parts.append(_one_character(value, flags) if op is sre.LITERAL else _item(op, value, flags))
+        parts.append(character_expression(value, flags) if op is sre.LITERAL else _item(op, value, flags))
     if text:
         parts.append(Literal("".join(text)))
     return parts[0] if len(parts) == 1 else Sequence(tuple(parts)) if parts else EMPTY
