@@ -202,25 +202,38 @@ class DefinitionBuilder(GrammarBuilder):
             super().validate()
 
     def _certainly_valid(self) -> bool:
-        """Whether there are no templates, and every name is defined. Lark looks at each name often."""
+        """Whether every name is defined, and templates have their parameters. Lark looks at each name often."""
         defined = self._definitions
         names: set[str] = set()
         walked: set[int] = set()  # terminals of imported files have the trees of others inside, each time they refer to them
         for d in defined.values():
-            if d.params:
+            if len(set(d.params)) < len(d.params) or not defined.keys().isdisjoint(d.params):
                 return False
             if d.tree is None:
                 continue
+            used = set() if d.params else names
             todo: list[Any] = [child.children[0] if child.data == "alias" else child for child in d.tree.children]
             for node in todo:  # grows while it is read
-                if node.data in ("template_usage", "alias"):
+                if node.data == "alias":
                     return False
                 if id(node) in walked:
                     continue
                 walked.add(id(node))
+                if node.data == "template_usage" and not self._has_arguments(node, d.params):
+                    return False
                 for child in node.children:
+                    if isinstance(child, Tree) and child.data == "value":
+                        (child,) = child.children
                     if isinstance(child, Symbol):
-                        names.add(child.name)
-                    elif isinstance(child, Tree):
+                        used.add(child.name)
+                    elif isinstance(child, Tree) and child.data != "literal":
                         todo.append(child)
+            if d.params:
+                names |= used.difference(d.params)
         return names <= defined.keys() and defined.keys() >= set(self._ignore_names)
+
+    def _has_arguments(self, use: Tree[Any], parameters: tuple[str, ...]) -> bool:
+        """Whether a use of a template has as many arguments as the template has parameters."""
+        name: Any = use.children[0]
+        of = self._definitions.get(name.name)
+        return name.name in parameters or (of is not None and len(of.params) == len(use.children) - 1)

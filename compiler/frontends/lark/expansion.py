@@ -68,6 +68,8 @@ class _Node:
     """In all alternatives, plus one for each."""
 
 
+Rows = Sequence[tuple[tuple[bool, str], ...]]
+"""Alternatives of symbols, as of an `ExpandedRule`."""
 Alternative = tuple[tuple[tuple[bool, str], ...], str | None]
 """Symbols and alias."""
 
@@ -93,7 +95,7 @@ class RuleExpander:
         self._n_new = 0
         self._rule = ""
         self._keep_all_tokens = False
-        self._rules: list[tuple[str, _Node, int]] = []
+        self._rules: list[tuple[str, _Node | Rows, int]] = []
         self._empty = self._node(_SYMBOL, (None, _EMPTY_NAME), (), placeholders=0)
 
     def add(self, name: str, parts: Parts, priority: int, *, keep_all_tokens: bool) -> None:
@@ -106,26 +108,37 @@ class RuleExpander:
             of[id(subtree)] = [self._converted(c, of) for c in subtree.children]
         self._rules.append((name, self._converted(parts[-1], of), priority))
 
+    def add_rows(self, name: str, rows: Rows, priority: int) -> None:
+        """Adds a rule whose alternatives are symbols alone."""
+        self._rules.append((name, rows, priority))
+
     def expanded(self) -> list[ExpandedRule]:
         """The productions of all rules, those that repetitions need last."""
-        rules = [*self._rules, *[(name, node, 0) for name, node, _ in self._new_rules]]
+        rules: list[tuple[str, _Node | Rows, int]] = [*self._rules, *[(name, node, 0) for name, node, _ in self._new_rules]]
         made_for = {name: rule for name, _, rule in self._new_rules}
         total = 0
         result: list[ExpandedRule] = []
         todo = list(rules)
         for name, node, priority in todo:  # grows when groups become rules
             owner = made_for.get(name, name)
+            if not isinstance(node, _Node):
+                total += sum([1 + len(row) for row in node])
+                if total > MAX_EXPANDED:
+                    raise self._too_large(owner, total)
+                result += [ExpandedRule(name, row, priority) for row in dict.fromkeys(node)]
+                stop_if_cancelled()
+                continue
             if total + node.n_symbols > MAX_EXPANDED and self._compact:
                 node, groups = self._with_groups_as_rules(owner, node)
                 made_for.update(dict.fromkeys([g for g, _ in groups], owner))
                 todo += [(g, body, 0) for g, body in groups]
             total += node.n_symbols
             if total > MAX_EXPANDED:
-                raise self._too_large(owner, node, total)
+                raise self._too_large(owner, total)
             result += self._productions(name, node, priority)
         return result
 
-    def _too_large(self, rule: str, node: _Node, total: int) -> ResourceLimitError:
+    def _too_large(self, rule: str, total: int) -> ResourceLimitError:
         size = f"{total:,}" if total < 10**15 else "more than 10^15"
         way_out = (
             "make the grammar smaller"

@@ -168,9 +168,13 @@ def _productions(
         if rule.parameters:
             continue
         keep_all_tokens = bool(rule.options and rule.options.keep_all_tokens)
+        priority = (rule.options.priority if rule.options else None) or 0
+        rows = names.rows(rule.tree, keep_all_tokens=keep_all_tokens)
+        if rows is not None:
+            expander.add_rows(rule.name, rows, priority)
+            continue
         parts = names.resolve(rule.tree, keep_all_tokens=keep_all_tokens)
-        priority = rule.options.priority if rule.options else None
-        expander.add(rule.name, parts, priority or 0, keep_all_tokens=keep_all_tokens)
+        expander.add(rule.name, parts, priority, keep_all_tokens=keep_all_tokens)
     return expander.expanded()
 
 

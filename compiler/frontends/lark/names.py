@@ -9,11 +9,12 @@ Cost: 2 us a part of a rule.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
-from lark.grammar import Terminal
-from lark.lexer import Pattern, PatternStr, TerminalDef, Token
+from lark.grammar import Symbol, Terminal
+from lark.lexer import Pattern, PatternRE, PatternStr, TerminalDef, Token
 from lark.load_grammar import _TERMINAL_NAMES, PrepareLiterals, _literal_to_pattern
 from lark.tree import Tree
 from lark.utils import is_id_continue, is_id_start
@@ -24,13 +25,22 @@ Parts = list[Tree[Any]]
 """The subtrees of a rule, parts before what they are in, in the order of Lark's walks."""
 
 
+# A text that Lark's evaluation leaves as it is.
+_EVALUATED = re.compile(r"""[^\\]*+(?:\\[^\\Uuxnftr"'][^\\]*+)*+""")
+
+
 def literal_pattern(literal: Token) -> Pattern:
     """The pattern of a literal, as Lark reads it."""
     text = literal.value
-    if literal.type == "STRING" and "\\" not in text and text.isprintable():
-        end = text.rindex('"')
-        if end > 1:
-            return PatternStr(text[1:end], text[end + 1 :], raw=text)  # nothing is escaped: Lark evaluates a string of Python's
+    if text.isprintable():  # mostly nothing is escaped that Lark, which evaluates a string of Python's, would change
+        if literal.type == "STRING":
+            end = text.rindex('"')
+            if end > 1 and "\\" not in text:
+                return PatternStr(text[1:end], text[end + 1 :], raw=text)
+        else:
+            end = text.rindex("/")
+            if _EVALUATED.fullmatch(text, 1, end):
+                return PatternRE(text[1:end], text[end + 1 :], raw=text)
     pattern: Pattern = _literal_to_pattern(literal)  # type: ignore[no-untyped-call]
     return pattern
 
@@ -70,6 +80,44 @@ class RuleNames:
             if part.data != "template_usage":
                 kept.append(part)
         return kept
+
+    def rows(self, tree: Tree[Any], *, keep_all_tokens: bool) -> list[tuple[tuple[bool, str], ...]] | None:
+        """The alternatives of a rule without groups, repetitions and aliases, each as its symbols; None where it has some.
+
+        Per symbol: whether it is a terminal, and its name. The same names are made up in the same order as by `resolve`.
+        """
+        rows: list[list[Any]] = []
+        for expansion in tree.children:
+            row: list[Any] = []
+            if expansion.data != "expansion":
+                return None
+            for value in expansion.children:
+                item: Any = value  # in a template's rule, an argument may stand there
+                if isinstance(item, Tree) and item.data == "value":
+                    (item,) = item.children
+                if isinstance(item, Tree):
+                    if item.data == "template_usage":
+                        if any(isinstance(a, Tree) and not isinstance(a.children[0], Symbol) for a in item.children):
+                            return None
+                    elif item.data != "literal":
+                        return None
+                elif not isinstance(item, Symbol):
+                    return None
+                row.append(item)
+            rows.append(row)
+        for row in rows:
+            for i, item in enumerate(row):
+                if isinstance(item, Symbol):
+                    row[i] = item.is_term, str(item.name)
+                elif item.data == "literal":
+                    stop_if_cancelled()
+                    row[i] = True, str(self._terminal(self._pattern(item.children[0]), keep_all_tokens).name)
+        for row in rows:
+            for i, item in enumerate(row):
+                if isinstance(item, Tree):
+                    stop_if_cancelled()
+                    row[i] = False, str(self._use([a.children[0] if isinstance(a, Tree) else a for a in item.children]).name)
+        return [tuple(row) for row in rows]
 
     def _unwrap(self, tree: Tree[Any]) -> None:
         """Puts the contents of values in their place, literals as patterns."""

@@ -35,6 +35,9 @@ MAX_ESCAPES: Final = 16
 
 _IGNORED: Final = frozenset(("WS", "COMMENT", "BACKSLASH"))
 _STATEMENTS: Final = frozenset(("_OVERRIDE", "_EXTEND", "_IGNORE", "_DECLARE", "_IMPORT"))
+_SINGLE: Final = frozenset(("RULE", "TERMINAL", "STRING", "REGEXP"))
+_MORE: Final = frozenset(("_LBRACE", "_DOTDOT", "OP", "TILDE"))
+"""What may follow a symbol or a literal that is a part of something larger."""
 _END: Final = ""
 _UNREAD: Final = "?"
 _AT_ONCE: Final = 64
@@ -94,8 +97,9 @@ def tokens(text: str) -> Iterator[tuple[str, str, int]]:
     """The tokens of a text up to the first character that begins none: kind, text and offset."""
     for matches in _batches(text):
         for match in matches:
-            if match.lastgroup not in _IGNORED:
-                yield str(match.lastgroup), match.group(), match.start()
+            kind = str(match.lastgroup)
+            if kind not in _IGNORED:
+                yield kind, match[kind], match.start()
 
 
 def _batches(text: str) -> Iterator[list[re.Match[str]]]:
@@ -112,7 +116,8 @@ def _scanner() -> re.Pattern[str]:
     defined = [TerminalDef(name, PatternRE(pattern)) for name, pattern in TERMINALS.items()]
     defined.sort(key=lambda t: (-t.priority, -t.pattern.max_width, -len(t.pattern.value), t.name))
     patterns = [(t.name, t.pattern.value) for t in defined]
-    return re.compile("|".join(f"(?P<{name}>{WITHOUT_GOING_BACK.get(pattern, pattern)})" for name, pattern in patterns))
+    tokens = "|".join(f"(?P<{name}>{WITHOUT_GOING_BACK.get(pattern, pattern)})" for name, pattern in patterns)
+    return re.compile(rf"(?:{tokens})[ \t]*+")  # no token that counts begins with a blank
 
 
 class _Reader:
@@ -128,13 +133,14 @@ class _Reader:
                 kind = match.lastgroup
                 if kind not in _IGNORED:
                     self._kinds.append(kind)  # type: ignore[arg-type]
-                    self._texts.append(match.group())
+                    self._texts.append(match[kind])  # type: ignore[index]
         self._text = text
         self._end = at
         self._kinds.append(_END if at == len(text) else _UNREAD)
         self._texts.append("")
         self._at = 0
         self._depth = 0
+        self._symbols: dict[str, Terminal | NonTerminal] = {}
 
     @property
     def position(self) -> int:
@@ -257,11 +263,20 @@ class _Reader:
 
     def _row(self) -> list[Any]:
         """The parts of an alternative, as far as there are some."""
-        kinds = self._kinds
+        kinds, texts, symbols = self._kinds, self._texts, self._symbols
         found: list[Any] = []
         while True:
             stop_if_cancelled()
-            kind = kinds[self._at]
+            at = self._at
+            kind = kinds[at]
+            if kind in _SINGLE and kinds[at + 1] not in _MORE:
+                self._at = at + 1
+                if kind in ("RULE", "TERMINAL"):
+                    text = texts[at]
+                    found.append(Tree("value", [symbols.get(text) or self._named(text, kind)]))
+                else:
+                    found.append(Tree("value", [Tree("literal", [Token(kind, texts[at])])]))
+                continue
             if kind in ("RULE", "TERMINAL", "STRING", "REGEXP"):
                 atom = self._value()
             elif kind == "_LPAR":
@@ -305,10 +320,17 @@ class _Reader:
 
     def _symbol(self) -> Terminal | NonTerminal:
         """The name of a rule or terminal that is next."""
-        name = self._texts[self._at]
-        terminal = self._kinds[self._at] == "TERMINAL"
-        self._at += 1
-        return Terminal(name, filter_out=name.startswith("_")) if terminal else NonTerminal(name)
+        at = self._at
+        self._at = at + 1
+        return self._named(self._texts[at], self._kinds[at])
+
+    def _named(self, name: str, kind: str) -> Terminal | NonTerminal:
+        """One symbol of each name, since what changes a tree puts others in its place."""
+        known = self._symbols.get(name)
+        if known is None:
+            known = Terminal(name, filter_out=name.startswith("_")) if kind == "TERMINAL" else NonTerminal(name)
+            self._symbols[name] = known
+        return known
 
     # Tokens
 

@@ -14,14 +14,16 @@ from typing import Any, Final
 
 from lark.grammar import NonTerminal
 from lark.grammar import Terminal as LarkTerminal
-from lark.lexer import Pattern, PatternRE, TerminalDef
+from lark.lexer import Pattern, PatternRE, TerminalDef, Token
 from lark.load_grammar import PrepareLiterals, TerminalTreeToPattern
 from lark.tree import Tree
 
 from psc._core import stop_if_cancelled
 from psc.compiler.frontends.lark.definitions import Definitions, TerminalDefinition
+from psc.compiler.frontends.lark.names import literal_pattern
 from psc.compiler.frontends.lark.places import Places
 from psc.compiler.frontends.lark.wording import TEXT_ERRORS, malformed, undefined
+from psc.compiler.terminals.regex import listed_texts
 from psc.compiler.terminals.regex.codepoints import watched_parse
 from psc.errors import GrammarError, ResourceLimitError
 from psc.support.limits import limit
@@ -70,8 +72,13 @@ def check_widths(terminal: TerminalDef, places: Places) -> None:
     """Has Lark parse a terminal's pattern, whose widths decide between terminals. Raises :class:`GrammarError` if that fails."""
     with _named_failures(terminal.name, places, terminal.pattern.raw):
         pattern = terminal.pattern
-        if isinstance(pattern, PatternRE) and len(pattern.value) > _LONG_PATTERN and r"\p" not in pattern.value:
-            pattern._width = list(map(int, watched_parse(pattern.to_regexp()).getwidth()))  # as Lark does
+        if isinstance(pattern, PatternRE):
+            texts = listed_texts(pattern.to_regexp())
+            if texts is not None:
+                lengths = [len(text) for text, _ in texts]
+                pattern._width = [min(lengths), max(lengths)]
+            elif len(pattern.value) > _LONG_PATTERN and r"\p" not in pattern.value:
+                pattern._width = list(map(int, watched_parse(pattern.to_regexp()).getwidth()))  # as Lark does
         _ = pattern.max_width
 
 
@@ -93,6 +100,8 @@ def _named_failures(name: str, places: Places, raw: str | None = None) -> Iterat
 
 
 def _references(definition: TerminalDefinition, place: Callable[[str], str]) -> list[str]:
+    if _only_literal(definition.tree) is not None:
+        return []
     found: dict[str, None] = {}
     for value in definition.tree.find_data("value"):
         item: Any = value.children[0]
@@ -102,6 +111,16 @@ def _references(definition: TerminalDefinition, place: Callable[[str], str]) -> 
             name = item.name if isinstance(item, NonTerminal) else item.children[0].name
             raise GrammarError(f"{place(definition.name)}: terminal {definition.name} refers to the rule {name}; only rules can")
     return list(found)
+
+
+def _only_literal(tree: Tree[Any]) -> Token | None:
+    """The literal that is all of a terminal, as it is of most."""
+    node: Any = tree
+    for kind in ("expansions", "expansion", "value", "literal"):
+        if not isinstance(node, Tree) or node.data != kind or len(node.children) != 1:
+            return None
+        node = node.children[0]
+    return node  # type: ignore[no-any-return]
 
 
 class _Patterns:
@@ -117,6 +136,12 @@ class _Patterns:
     def add(self, definition: TerminalDefinition) -> None:
         """Makes a terminal's pattern."""
         name, tree = definition.name, definition.tree
+        literal = _only_literal(tree)
+        if literal is not None:
+            with _named_failures(name, self._places):
+                pattern = self.of[name] = literal_pattern(literal)
+            self._count(name, 2 * (len(pattern.value) + _AROUND_A_PATTERN))  # as an alternative, and as one of one
+            return
         expansions = list(tree.find_data("expansion"))
         if len(expansions) == 1 and not expansions[0].children:
             ignored = self._places.directive("%ignore") if name.startswith("__IGNORE") else None
@@ -152,12 +177,14 @@ class _Patterns:
         elif node.data == "value":
             (pattern,) = parts
         else:
-            size = sum([len(p.value) + _AROUND_A_PATTERN for p in parts if isinstance(p, Pattern)])
-            self._n_characters += size
-            if self._n_characters > MAX_PATTERN_TEXT:
-                raise ResourceLimitError(
-                    f"{self._places.of(name)}: with terminal {name}, the patterns of all terminals have more than "
-                    f"{MAX_PATTERN_TEXT:,} characters, which is the limit; a terminal counts each time that others refer to it"
-                )
+            self._count(name, sum([len(p.value) + _AROUND_A_PATTERN for p in parts if isinstance(p, Pattern)]))
             pattern = getattr(self._from_tree, node.data)(parts)
         return pattern
+
+    def _count(self, name: str, size: int) -> None:
+        self._n_characters += size
+        if self._n_characters > MAX_PATTERN_TEXT:
+            raise ResourceLimitError(
+                f"{self._places.of(name)}: with terminal {name}, the patterns of all terminals have more than "
+                f"{MAX_PATTERN_TEXT:,} characters, which is the limit; a terminal counts each time that others refer to it"
+            )
