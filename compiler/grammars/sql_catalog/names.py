@@ -16,12 +16,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from psc.compiler.grammars.sql_catalog.catalogue import Table
 from psc.errors import GrammarError
 from psc.support.readable import shortened
 
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _PLAIN = re.compile(r"[a-z_][a-z0-9_$]*", re.ASCII)
 
 
@@ -82,6 +83,15 @@ class Spelling:
         return f"{re.escape(opening)}{'(?ai:' if self.folds_quoted else '(?:'}{pattern}){re.escape(closing)}"
 
 
+@dataclass
+class _Found:
+    """What a name is of in the catalogue."""
+
+    table: int | None = None
+    columns: list[int] = field(default_factory=list)
+    written: list[int] = field(default_factory=list)
+
+
 def _in_slashes(pattern: str) -> str:
     return "/" + pattern.replace("/", "\\/") + "/"
 
@@ -135,40 +145,42 @@ class Names:
     """The folded names of each role."""
 
     def __post_init__(self) -> None:
-        roles: dict[str, Role] = {}
-        for name in sorted(self.functions):
-            roles[name] = Role(function=True)
-        for name in sorted(self.types):
-            roles[name] = replace(roles.get(name, Role()), type=True)
-        for name in sorted(self.parts_of_time):
-            roles[name] = replace(roles.get(name, Role()), part_of_time=True)
+        found: dict[str, _Found] = {}
+        for number, table in enumerate(self.tables):
+            of_table = found.setdefault(self._key(table.name, "a table"), _Found())
+            if of_table.table is not None:
+                raise GrammarError(f"two tables are called {shortened(table.name)}; leave one out")
+            of_table.table = number
+            for column in table.columns:
+                of_column = found.setdefault(self._key(column.name, "a column", table), _Found())
+                if of_column.columns and of_column.columns[-1] == number:
+                    raise GrammarError(f"two columns of {shortened(table.name)} are called {shortened(column.name)}; leave one out")
+                of_column.columns.append(number)
+                if table.written and column.written:
+                    of_column.written.append(number)
         if not self.tables:
             raise GrammarError("the catalogue has no table; give the DDL of one, or a database that has some")
-        for number, table in enumerate(self.tables):
-            key = self._key(table.name, "a table")
-            role = roles.get(key, Role())
-            if role.table is not None:
-                raise GrammarError(f"two tables are called {shortened(table.name)}; leave one out")
-            roles[key] = replace(role, table=number)
-            seen = set()
-            for column in table.columns:
-                key = self._key(column.name, f"a column of {shortened(table.name)}")
-                if key in seen:
-                    raise GrammarError(f"two columns of {shortened(table.name)} are called {shortened(column.name)}; leave one out")
-                seen.add(key)
-                role = roles.get(key, Role())
-                written = {number} if table.written and column.written else set()
-                roles[key] = replace(role, columns=role.columns | {number}, written=role.written | written)
         patterns = {kind: _compiled(kind, pattern) for kind, pattern in self.introduced.items()}
-        for name, role in roles.items():
-            matched = frozenset(kind for kind, pattern in patterns.items() if pattern.fullmatch(name))
-            self.names.setdefault(replace(role, introduced=matched), []).append(name)
+        nothing = _Found()
+        for name in dict.fromkeys([*sorted(self.functions), *sorted(self.types), *sorted(self.parts_of_time), *found]):
+            of_catalogue = found.get(name, nothing)
+            role = Role(
+                of_catalogue.table,
+                frozenset(of_catalogue.columns),
+                frozenset(of_catalogue.written),
+                name in self.functions,
+                name in self.types,
+                name in self.parts_of_time,
+                frozenset([kind for kind, pattern in patterns.items() if pattern.fullmatch(name)]),
+            )
+            self.names.setdefault(role, []).append(name)
         self.terminals = {
             role: f"NAME_{number}" if role.table is None else f"TABLE_{role.table}" for number, role in enumerate(self.names)
         }
 
-    def _key(self, name: str, what: str) -> str:
-        if not name or any(ord(c) < 32 or ord(c) == 127 for c in name):
+    def _key(self, name: str, what: str, of: Table | None = None) -> str:
+        if not name or _CONTROL.search(name):
+            what = what if of is None else f"{what} of {shortened(of.name)}"
             raise GrammarError(f"{what} is called {shortened(repr(name), 60)}: a name needs characters, none of them a control one")
         return self.spelling.fold(name)
 

@@ -8,6 +8,7 @@ whatever the parser could take, so that `singer.namex` is never read as `singer.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from string import ascii_lowercase, ascii_uppercase
 
 from psc.compiler.grammars.sql_catalog.catalogue import CatalogOptions, Table
 from psc.compiler.grammars.sql_catalog.names import Names, Spelling, is_plain, words
@@ -208,6 +209,9 @@ def sqlite_grammar(tables: Sequence[Table], options: CatalogOptions) -> str:
     return catalogue_grammar("Statements of SQLite", rules, names, options, _RESERVED - _WORDS_OF_TERMINALS, terminals)
 
 
+_FOLDED = str.maketrans(ascii_uppercase, ascii_lowercase)
+
+
 def _fold(name: str) -> str:
     """SQLite ignores the case of ASCII's letters alone."""
-    return "".join(chr(ord(c) + 32) if "A" <= c <= "Z" else c for c in name)
+    return name.translate(_FOLDED)

@@ -18,7 +18,7 @@ from psc.compiler.grammars.sql_catalog.catalogue import Column, Table
 from psc.errors import GrammarError
 
 _END = re.compile(
-    r"""(?:[^;'"`\[/-]|'[^']*(?:'|\Z)|"[^"]*(?:"|\Z)|`[^`]*(?:`|\Z)|\[[^\]]*(?:\]|\Z)|--[^\n]*|/\*(?s:.*?)(?:\*/|\Z)|[/-])*+(?:;|\Z)"""
+    r"""(?:[^;'"`\[/-]++|'[^']*(?:'|\Z)|"[^"]*(?:"|\Z)|`[^`]*(?:`|\Z)|\[[^\]]*(?:\]|\Z)|--[^\n]*|/\*(?s:.*?)(?:\*/|\Z)|[/-])*+(?:;|\Z)"""
 )
 """Up to a semicolon that is in no quotes and no comment."""
 _STEPS, _TIMES = 1_000_000, 100
@@ -99,9 +99,9 @@ def _tables(database: sqlite3.Connection) -> list[Table]:
         quoted = '"' + name.replace('"', '""') + '"'
         columns = [Column(row[1], row[6] == 0) for row in database.execute(f"PRAGMA table_xinfo({quoted})")]
         named = {column.name.lower() for column in columns}
-        for row_id in _ROW_IDS:
-            if row_id not in named and _is_column(database, quoted, row_id):
-                columns.append(Column(row_id))
+        row_ids = [row_id for row_id in _ROW_IDS if row_id not in named]
+        if row_ids and _is_column(database, quoted, row_ids[0]):  # SQLite takes any of them for the others
+            columns += map(Column, row_ids)
         tables.append(Table(name, tuple(columns), kind == "table"))
     return tables
 
