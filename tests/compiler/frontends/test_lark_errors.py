@@ -8,7 +8,7 @@ from lark.lexer import PatternRE
 from lark.load_grammar import PrepareLiterals
 
 import psc
-from psc.compiler.frontends.lark import building, loader, wording
+from psc.compiler.frontends.lark import building, loader, terminal_patterns, wording
 from psc.compiler.frontends.lark.loader import load_lark
 from psc.support.regular_file import FileOrigin
 
@@ -142,6 +142,7 @@ def test_every_prefix_of_a_grammar_is_refused_at_a_position() -> None:
     ("reader", "name"),
     [
         (PrepareLiterals, "literal"),
+        (terminal_patterns, "literal_pattern"),
         (PatternRE, "_get_width"),
         (loader, "terminal_patterns"),
         (building, "read_regular_text"),
@@ -157,7 +158,7 @@ def test_what_says_nothing_of_the_text_passes(
         raise error
 
     (tmp_path / "other.lark").write_text('B: "b"\n')
-    text = "start: A B x{A}\nx{y}: y\n%import .other.B\nA: /a+/\n"
+    text = "start: A B x{A}\nx{y}: y\n%import .other.B\nA: /a/ /a*/\n"
     origin = FileOrigin(str(tmp_path / "main.lark"))
     load_lark(text, source_name=origin)
     monkeypatch.setattr(reader, name, raising)
