@@ -11,12 +11,17 @@ namespace psc {
 
 namespace {
 
-// Raises an exception of a type with attributes, see psc.errors.GrammarError.
+// Raises an exception of a type with attributes, see psc.errors.GrammarError. Making it runs Python, which may raise as well: Ctrl-C is
+// handled there.
 template <typename... Value>
 void raise_with(PyObject* type, const char* what, std::pair<const char*, Value>... attributes) {
-    nb::object error = nb::borrow(type)(what);
-    (nb::setattr(error, attributes.first, nb::cast(attributes.second)), ...);
-    PyErr_SetObject(type, error.ptr());
+    try {
+        nb::object error = nb::borrow(type)(what);
+        (nb::setattr(error, attributes.first, nb::cast(attributes.second)), ...);
+        PyErr_SetObject(type, error.ptr());
+    } catch (nb::python_error& e) {
+        e.restore();
+    }
 }
 
 }  // namespace

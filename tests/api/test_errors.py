@@ -1,5 +1,7 @@
 """Exceptions: what callers of XGrammar catch, they catch here too."""
 
+import signal
+
 import pytest
 
 import psc
@@ -56,3 +58,16 @@ def test_the_line_to_install_names_no_psc(monkeypatch):
     assert install_line("bench", "tiktoken").startswith("pip install 'tiktoken>=0.8' (")
     monkeypatch.setattr("importlib.metadata.requires", lambda name: None)
     assert install_line("openfst", "pynini").startswith("pip install pynini (")
+
+
+def test_ctrl_c_while_the_core_makes_an_error_is_ctrl_c(monkeypatch):
+    """The core calls Python to make its error, and Python handles signals there."""
+
+    def interrupted(*arguments, **options):
+        signal.raise_signal(signal.SIGINT)
+        raise AssertionError("the signal was not handled")
+
+    monkeypatch.setattr(psc.PscError, "__init__", interrupted)
+    for schema in ('{"type": "kind"}', '{"type":'):  # what schemas cannot say, and what is no JSON
+        with pytest.raises(KeyboardInterrupt):
+            psc.Grammar.from_json_schema(schema)

@@ -96,31 +96,6 @@ def test_an_example_whose_time_ends_within_other_code() -> None:
     assert went_on
 
 
-def test_an_example_whose_time_ends_while_the_core_makes_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The core makes a RuntimeError of what is raised there: the bound waits until psc's error has come."""
-    make: Any = psc.GrammarError.__init__
-    reached = False
-
-    def making(*args: Any, **kwargs: Any) -> None:
-        signal.raise_signal(signal.SIGPROF)
-        make(*args, **kwargs)
-
-    making.__code__ = making.__code__.replace(co_filename=psc.errors.__file__)
-    monkeypatch.setattr(psc.GrammarError, "__init__", making)
-
-    @bounded.bounded
-    def example() -> None:
-        nonlocal reached
-        with pytest.raises(psc.GrammarError):
-            psc.Grammar.from_json_schema('{"type": "kind"}')
-        reached = True
-        signal.raise_signal(signal.SIGPROF)
-        raise AssertionError("the clock has rung")
-
-    example()
-    assert reached
-
-
 def test_an_example_that_meets_a_limit() -> None:
     @bounded.bounded
     def example() -> None:

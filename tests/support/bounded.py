@@ -80,22 +80,18 @@ _ENDING_FOLDERS = tuple(
 )
 
 
-# Callbacks of weak references; and the errors that the core makes of its own: what is raised in those becomes a RuntimeError.
-_CALLED_BY_THE_INTERPRETER_OR_CORE = frozenset((weakref.__file__, _weakrefset.__file__, psc.errors.__file__))
-
-
 def _may_end_in(frame: FrameType | None) -> bool:
     """Whether an exception that is raised in this frame reaches the example.
 
-    It does where code of psc, of the tests or of an oracle runs in the frame, unless the interpreter itself, or the core while it
-    makes an error, has called one of the functions on the stack: they ignore or change what such a function raises.
+    It does where code of psc, of the tests or of an oracle runs in the frame, unless the interpreter itself has called one of the
+    functions on the stack: it ignores what such a function raises.
     """
     if frame is None or not frame.f_code.co_filename.startswith(_ENDING_FOLDERS):
         return False
     above: FrameType | None = frame
     while above is not None:
         code = above.f_code
-        if code.co_name in ("__del__", "gc_callback") or code.co_filename in _CALLED_BY_THE_INTERPRETER_OR_CORE:
+        if code.co_name in ("__del__", "gc_callback") or code.co_filename in (weakref.__file__, _weakrefset.__file__):
             return False
         above = above.f_back
     return True
