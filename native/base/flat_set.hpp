@@ -4,6 +4,7 @@
 // so nothing is allocated before the ninth. Threads: one at a time.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <span>
@@ -33,6 +34,11 @@ public:
         *at = {a, b};
         ++count_;
         return true;
+    }
+    bool contains(std::uint64_t a, std::uint64_t b) const {
+        if (!slots_.empty()) return const_cast<FlatSet*>(this)->find(a, b)->b != kFree;
+        return std::any_of(few_.begin(), few_.begin() + static_cast<std::ptrdiff_t>(count_),
+                           [&](const Slot& s) { return s.a == a && s.b == b; });
     }
     std::size_t size() const { return count_; }
 

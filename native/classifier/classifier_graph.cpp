@@ -42,6 +42,8 @@ struct Classifier::KnownGraph {
         for (Word base : here) f(base);
     }
 
+    static bool is_covered(LrState, Word) { return false; }
+
     Word add(LrState state, std::vector<Word> parents) {
         nodes.push_back({state, std::move(parents)});
         return static_cast<Word>(nodes.size()) - 1;

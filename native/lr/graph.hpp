@@ -8,6 +8,7 @@
 //     Below                            what an LR state lies on: a node, or the end of the known part
 //     key(below)                       the same as a number, which is not FlatSet::kFree
 //     state(below)                     the LR state of a node
+//     is_covered(state, below)         whether all that comes of the edge comes of one that was asked about before
 //     node(state, below)               a node for a state on which an empty production is reduced
 //     each_after(below, pops, lhs, f)  f(node) for each node left when `pops` symbols are popped; `below` itself for 0
 //     kMaxEdges                        of one search
@@ -55,6 +56,7 @@ std::vector<LrShift<Below>> shifts_under(const LrTables& lr, Terminal lookahead,
         work.spend();
         if (!seen.insert(static_cast<std::uint64_t>(e.state.v), graph.key(e.below))) return;
         work.spend(3);
+        if (graph.is_covered(e.state, e.below)) return;
         if (seen.size() > Graph::kMaxEdges) throw LimitExceeded("stacks under one terminal", Graph::kMaxEdges);
         todo.push_back(e);
     };

@@ -16,6 +16,9 @@ namespace psc {
 namespace {
 // Pops whose results are shared by paths that meet, which is also how deep that recursion goes.
 constexpr Word kMaxShared = 64;
+// Pairs of nodes that are compared while a token is read; nodes of one LR state that one is compared with; nodes of a list of which each
+// is compared with each; and those that are kept for the next tokens.
+constexpr std::size_t kMaxCompared = 1 << 14, kMaxSame = 8, kMaxInList = 32, kMaxKept = 1 << 13;
 }  // namespace
 
 bool Matcher::lex_all(std::span<const std::uint8_t> bytes, Configurations& configurations) {
@@ -31,6 +34,7 @@ bool Matcher::lex_all(std::span<const std::uint8_t> bytes, Configurations& confi
         if (configurations.empty()) return false;
         bytes = bytes.subspan(1);
     }
+    if (graph) new_comparisons_.insert(new_comparisons_.end(), graph->comparisons.begin(), graph->comparisons.end());
     return true;
 }
 
@@ -116,7 +120,7 @@ Matcher::Nodes Matcher::emit_all(std::span<const OutputSymbol> symbols, Nodes to
     return tops;
 }
 
-// The nodes `pops` below a node, on any path.
+// The nodes `pops` below a node, on any path, but those whose stacks are those of another one.
 Matcher::Nodes Matcher::pop(const Node* from, Word pops, Graph& graph) {
     while (pops > 0 && from->n_parents == 0) {
         from = from->parent;
@@ -143,6 +147,7 @@ Matcher::Nodes Matcher::pop(const Node* from, Word pops, Graph& graph) {
         for (const Node* middle : pop_level_by_level(from, pops - kMaxShared))
             for (const Node* n : pop(middle, kMaxShared, graph)) add(n);
     }
+    drop_included(below, graph);
     graph.popped.emplace(key, below);
     return below;
 }
@@ -163,6 +168,79 @@ Matcher::Nodes Matcher::pop_level_by_level(const Node* from, Word pops) {
     return level;
 }
 
+// Whether all stacks of `part` are found to be stacks of `whole`, so that what can be read on them can be read on those. It is, where the
+// states are equal and each parent of `part` is included in one of `whole`. While a text goes on that is ambiguous again and again, its
+// stacks include those of before: `e ::= e "+" e | "1"` has e, e + e, e + e + e and so on. What was found then is known, so one step down
+// decides. Without that, each token would cost as much as the text is long.
+bool Matcher::includes(const Node* whole, const Node* part, Graph& graph) {
+    if (whole == part) return true;
+    // A row that is read is cached by what was looked at, and that is looked at by each stack that is left out.
+    if (whole->state != part->state || !watched_.seen.empty()) return false;
+    struct Compared {
+        const Node *whole, *part;
+        std::size_t at, with;  // the parent of `part` that is compared with one of `whole`
+    };
+    auto known = compared(whole, part, graph);
+    std::vector<Compared> open;
+    if (!known) open.push_back({whole, part, 0, 0});
+    while (!open.empty()) {
+        work_.spend();
+        Compared& last = open.back();
+        const auto theirs = parents_of(*last.whole), own = parents_of(*last.part);
+        const bool is_bottom = own.empty() || theirs.empty();
+        if (is_bottom || last.at == own.size() || last.with == theirs.size()) {
+            known = is_bottom ? own.empty() && theirs.empty() : last.at == own.size();
+            graph.add({last.whole, last.part, *known});
+            open.pop_back();
+            continue;
+        }
+        const Node *a = theirs[last.with], *b = own[last.at];
+        const auto decided = a == b ? std::optional(true) : a->state != b->state ? std::optional(false) : compared(a, b, graph);
+        if (!decided) {
+            if (graph.comparisons.size() + open.size() >= kMaxCompared) return false;
+            open.push_back({a, b, 0, 0});
+        } else if (*decided) {
+            ++last.at, last.with = 0;
+        } else {
+            ++last.with;
+        }
+    }
+    left_out_ = left_out_ || *known;
+    return *known;
+}
+
+std::optional<bool> Matcher::compared(const Node* whole, const Node* part, Graph& graph) const {
+    if (const auto known = graph.compared.find(whole, part)) return known;
+    if (const auto known = comparisons_ ? comparisons_->find(whole, part) : std::nullopt) return known;
+    const auto known = older_comparisons_ ? older_comparisons_->find(whole, part) : std::nullopt;
+    if (known) graph.add({whole, part, *known});
+    return known;
+}
+
+// What was found while a token was read that is accepted: its nodes stay until a token is taken back. What was not needed for long is
+// forgotten.
+void Matcher::keep_comparisons() {
+    if (!comparisons_ || comparisons_->size() + new_comparisons_.size() > kMaxKept) {
+        older_comparisons_ = std::move(comparisons_);
+        comparisons_ = std::make_shared<Comparisons>();
+    }
+    for (const Comparison& one : new_comparisons_) comparisons_->keep(one);
+    new_comparisons_.clear();
+}
+
+// Leaves out the nodes whose stacks are those of another one in the list.
+void Matcher::drop_included(Nodes& nodes, Graph& graph) {
+    if (nodes.size() < 2 || nodes.size() > kMaxInList) return;
+    for (std::size_t i = 0; i < nodes.size();) {
+        const bool is_in_another =
+            std::any_of(nodes.begin(), nodes.end(), [&](const Node* n) { return n != nodes[i] && includes(n, nodes[i], graph); });
+        if (is_in_another)
+            nodes.erase(nodes.begin() + static_cast<std::ptrdiff_t>(i));
+        else
+            ++i;
+    }
+}
+
 struct Matcher::Driven {
     using Below = const Node*;  // null under the bottom
     // Edges under one terminal: what they take in memory.
@@ -171,6 +249,14 @@ struct Matcher::Driven {
     static std::uint64_t key(Below below) { return reinterpret_cast<std::uintptr_t>(below); }
     static LrState state(Below node) { return node->state; }
     Below node(LrState state, Below below) { return matcher.node(state, below); }
+    // Whether what the state can do there it does on a node before.
+    bool is_covered(LrState state, Below below) {
+        if (!below) return false;
+        Nodes& same = under[state];
+        if (std::any_of(same.begin(), same.end(), [&](const Node* n) { return matcher.includes(n, below, graph); })) return true;
+        if (same.size() < kMaxSame) same.push_back(below);
+        return false;
+    }
     template <class F>
     void each_after(Below below, Word pops, Nonterminal, F f) {
         if (!below) matcher.watched_.bottom_seen = true;
@@ -181,6 +267,7 @@ struct Matcher::Driven {
 
     Matcher& matcher;
     Graph& graph;
+    std::map<LrState, Nodes> under = {};  // of the first edges of a state
 };
 
 // Reads a terminal on all stacks with these tops: one node for each LR state that it leads to, over one for each LR state under it.
@@ -207,6 +294,7 @@ Matcher::Nodes Matcher::shift_all(Terminal terminal, const Nodes& tops, Graph& g
                     below.clear();
                     for (const Shift& s : same_state)
                         if (s.from.below) below.push_back(s.from.below);
+                    drop_included(below, graph);
                     parents.push_back(shared_node(same_state[0].from.state, below, graph));
                 });
             result.push_back(shared_node(same_target[0].to, parents, graph));
@@ -260,8 +348,10 @@ void Matcher::merge(Configurations& configurations, Graph& graph) {
             all.erase(
                 std::unique(all.begin(), all.end(), [&](const Node* a, const Node* b) { return !order(a, b) && !order(b, a); }),
                 all.end());
+            drop_included(all, graph);
             std::sort(all.begin(), all.end());
-            if (all.size() != parents_of(*top).size()) top = shared_node(top->state, all, graph);
+            const auto own = parents_of(*top);
+            if (!std::is_permutation(all.begin(), all.end(), own.begin(), own.end())) top = shared_node(top->state, all, graph);
         }
         merged.push_back({top, configurations[i].state});
     }

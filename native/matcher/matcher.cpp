@@ -74,6 +74,7 @@ const Matcher::Position* Matcher::before(const Position* p) {
 }
 
 void Matcher::push(const Node* top, LexerState state) {
+    if (!new_comparisons_.empty()) keep_comparisons();
     Position* p = new_position();
     p->top = top;
     p->state = state;
@@ -115,6 +116,7 @@ void Matcher::reset() {
     position_ = first_;
     n_steps_ = 0;
     arena_.rewind_to_end_of(first_);
+    forget_comparisons();
     read_top_ = nullptr;
     row_ = row_before_ = {};
 }
@@ -131,6 +133,7 @@ void Matcher::rollback(std::size_t n) {
                                    [](const Step& step) { return step.token.v >= 0; });
     n_steps_ -= n;
     read_top_ = nullptr;  // its memory may be used again
+    forget_comparisons();
     if (!keeps) {
         const Position* p = position_;
         for (std::size_t i = 0; i < n; ++i) p = before(p);
@@ -168,6 +171,7 @@ void Matcher::forget_taken_back() {
     if (taken_back_.empty()) return;
     taken_back_.clear();
     arena_.rewind_to_end_of(position_);
+    forget_comparisons();
     read_top_ = nullptr;
 }
 
@@ -210,7 +214,7 @@ bool Matcher::accept(TokenId token) {
 }
 
 bool Matcher::accept_new(TokenId token) {
-    was_linear_ = false;
+    was_linear_ = left_out_ = false;
     if (position_->stopped || token.v < 0 || token.v >= machine_->vocabulary().size) return false;
     const bool stops = stops_.has(*machine_, token);
     if (const Word* symbols = machine_->vocabulary().symbols; symbols && symbols[token.index()] >= 0)

@@ -159,8 +159,13 @@ private:
         return n;
     }
     const Node* node(LrState state, const Nodes& parents);
-    struct Graph;   // what is known of the stacks while a token is read
-    struct Driven;  // the same as lr/graph.hpp drives it
+    struct Comparison {  // whether all stacks of `part` are found to be stacks of `whole`
+        const Node *whole, *part;
+        bool includes;
+    };
+    struct Comparisons;  // by their nodes
+    struct Graph;        // what is known of the stacks while a token is read
+    struct Driven;       // the same as lr/graph.hpp drives it
     Stack first_stack(const Node* top) const;
     static std::span<const Node* const> parents_of(const Node& n) {
         if (n.n_parents) return {n.parents, static_cast<std::size_t>(n.n_parents)};
@@ -191,11 +196,19 @@ private:
     const Node* shared_node(LrState state, Nodes& parents, Graph& graph);
     Nodes pop(const Node* from, Word pops, Graph& graph);
     Nodes pop_level_by_level(const Node* from, Word pops);
+    bool includes(const Node* whole, const Node* part, Graph& graph);
+    std::optional<bool> compared(const Node* whole, const Node* part, Graph& graph) const;
+    void drop_included(Nodes& nodes, Graph& graph);
+    void keep_comparisons();
+    void forget_comparisons() { comparisons_ = older_comparisons_ = nullptr; }
     void merge(Configurations& configurations, Graph& graph);
     // Leaves out of what is open what the stacks' tops cannot take, see Engine::narrowed().
     void narrow(Configurations& configurations, Graph& graph);
     // Begins a call that reads so many bytes: it may do so much work, however the text is ambiguous.
-    void begin(std::size_t n_bytes = 0) { work_.renew(n_bytes * kStepsForByte); }
+    void begin(std::size_t n_bytes = 0) {
+        work_.renew(n_bytes * kStepsForByte);
+        new_comparisons_.clear();
+    }
     static constexpr std::size_t kMaxSteps = limit("mask_steps"), kStepsForByte = limit("steps_for_byte");
     static Work work(std::size_t limit) { return Work("steps for one token or mask", limit); }
 
@@ -284,6 +297,7 @@ private:
     std::vector<Step> taken_back_;  // from it on, the next one last; their nodes are above those of the position
     bool takes_back_ = false;       // whether any step was taken back; before that there are no last ones
     bool was_linear_ = false;       // whether the last token was read without the graph
+    bool left_out_ = false;         // whether stacks were left out that others include, as includes() found on the way down
     Maybe<MaskRow> row_before_;     // of the step made last, where that could be cached
     TokenId last_token_{-1};        // of that step
     Arena arena_;
@@ -296,6 +310,9 @@ private:
     std::size_t max_steps_ = kMaxSteps;
     Work work_ = work(max_steps_);  // of the call that is being made
     Watched watched_;               // while tokens are read for a row
+    // What includes() has found of nodes of this position's stacks, and of those of the token that is being read.
+    std::shared_ptr<Comparisons> comparisons_, older_comparisons_;
+    std::vector<Comparison> new_comparisons_;
 };
 
 }  // namespace psc

@@ -76,6 +76,7 @@ bool Matcher::describe(const Position& from, Depth of_row, KnownSteps::Step& ste
     // Without the graph nothing below what is under it was looked at.
     std::size_t n_seen = n_popped + 1;
     if (!was_linear_) {
+        if (left_out_) return false;  // on other stacks that begin alike they may be none that others include
         const std::size_t looked_at = n_looked_at(from, step.key.token);
         if (looked_at == 0) return false;
         n_seen = std::max(n_seen, looked_at);
