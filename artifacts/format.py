@@ -1,4 +1,4 @@
-"""Artifact format v4: named integer arrays and a JSON description, compressed, checksummed, the same bytes for the same input.
+"""Artifact format v5: named integer arrays and a JSON description, compressed, checksummed, the same bytes for the same input.
 
 ::
 
@@ -44,7 +44,7 @@ from psc.support.regular_file import read_regular
 from psc.support.serialization import bounded_json
 
 MAGIC = b"\x8apsc\r\n\x1a\n"
-VERSION = 4
+VERSION = 5
 _MAX_HEADER = limit("artifact_header_bytes")
 _MAX_PAYLOAD = limit("artifact_payload_bytes")
 _MAX_RATIO = 1_000

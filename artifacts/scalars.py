@@ -79,5 +79,15 @@ def without_scalars(arrays: Mapping[str, IntArray]) -> dict[str, Any]:
 
 
 def is_closed(arrays: Mapping[str, Any]) -> bool:
-    """Whether an artifact has a classifier, which is closed; else it has the tables that one is built of just in time."""
+    """Whether an artifact has everything, with a classifier that is closed."""
+    return has_lexer(arrays) and not is_partly_closed(arrays)
+
+
+def is_partly_closed(arrays: Mapping[str, Any]) -> bool:
+    """Whether an artifact has everything but the classifier, which is built just in time of the sequences that it has instead."""
+    return "sequence_before" in arrays
+
+
+def has_lexer(arrays: Mapping[str, Any]) -> bool:
+    """Whether an artifact is closed or partly closed; else it has the tables that all is built of just in time."""
     return "arc_offsets" in arrays

@@ -1,3 +1,3 @@
 """The compiler's revision: raised whenever the same input may give another artifact."""
 
-COMPILER_REVISION = 12
+COMPILER_REVISION = 13

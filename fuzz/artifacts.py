@@ -17,7 +17,7 @@ from contextlib import nullcontext
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from grammar_tables import ahead_bytes, cutting
@@ -63,14 +63,14 @@ _HOSTILE: tuple[Any, ...] = (
 
 
 @cache
-def original(name: str, few: bool, closed: bool, cut: bool = False) -> bytes:
+def original(name: str, few: bool, closed: Literal["whole", "partly", "not"], cut: bool = False) -> bytes:
     """An artifact, with names of rows if it is closed, and with leads if it is cut; or that of a grammar that speaks of tokens."""
     if name == "tokens":
-        return ahead_bytes(rule_set(random_expression(random.Random(few + 2 * closed), 3)), TOKENIZER)
+        return ahead_bytes(rule_set(random_expression(random.Random(few + 2 * (closed == "whole")), 3)), TOKENIZER)
     grammar, info = GRAMMARS[name](), tokenizer(_TOKENS) if few else vocabulary(False)
-    if not closed:
-        return not_closed_bytes(grammar, info)
     with cutting() if cut else nullcontext():
+        if closed != "whole":
+            return not_closed_bytes(grammar, info, partly=closed == "partly")
         artifact = decode(artifact_bytes(grammar, info))
     met = rows_met(artifact.arrays, artifact.metadata, info, [(text, text.encode()) for text in _TEXTS])
     return encode({**artifact.arrays, **met.arrays}, artifact.metadata)
@@ -211,7 +211,8 @@ def call(case: Case, m: psc.GrammarMatcher, matchers: list[psc.GrammarMatcher]) 
 
 def run_case(case: Case) -> None:
     name, few = case.rng.choice([*sorted(GRAMMARS), "tokens"]), case.rng.random() < 0.7
-    data = original(name, few, case.rng.random() < 0.6, case.rng.random() < 0.5)
+    closed: Literal["whole", "partly", "not"] = case.rng.choice(("whole", "whole", "partly", "partly", "not"))
+    data = original(name, few, closed, case.rng.random() < 0.5)
     alter = case.rng.choice((altered_bytes, altered_header, *[altered_tables] * 4))
     altered = alter(case, data)
     case.attach("artifact.psc", altered)

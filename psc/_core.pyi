@@ -490,6 +490,12 @@ def assemble(classifier: ClosedClassifier, sequences: TerminalSequences) -> dict
 def assemble(classifier: ClosedClassifier, realized_words: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> dict[str, Any]:
     """The arrays that a classifier adds to an artifact."""
 
+def assemble_open(trie_words: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], realized_words: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> dict[str, Any]:
+    """
+    The arrays that an artifact has in the place of a classifier that could not be closed: its sequences, and what tokens they
+    stand for.
+    """
+
 class PartVocabularies:
     """A vocabulary with the ends of parts, see native/linked/part.hpp."""
 

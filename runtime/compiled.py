@@ -21,7 +21,7 @@ import numpy as np
 from psc._core import BatchGrammarMatcher, GrammarMatcher, Machine
 from psc.artifacts.description import check_description
 from psc.artifacts.format import Artifact, IntArray
-from psc.artifacts.scalars import is_closed, without_scalars
+from psc.artifacts.scalars import has_lexer, without_scalars
 from psc.errors import ArtifactError, TokenizerError
 from psc.runtime.forced_tokens import Encode, ForcedTokens
 from psc.support.cached_property import cached_property
@@ -254,8 +254,8 @@ def terminal_names(metadata: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _machine(tables: Mapping[str, Any], lexer: str, cache_limit: int) -> Machine:
-    """The machine of an artifact that is closed, or of one that is not."""
-    if is_closed(tables):
+    """The machine of an artifact that is closed or partly closed, or of one that is neither."""
+    if has_lexer(tables):
         return Machine(dict(tables), cache_limit=cache_limit)
     return Machine.from_open_tables(dict(tables), lexer, cache_limit=cache_limit)
 

@@ -4,8 +4,9 @@ text → terminals and productions → byte automaton, LR tables → lexer, toke
 → arrays.
 
 The stages from the lexer on have a limit each, in steps, because a classifier may have exponentially many states. A compilation
-that meets one ends with an artifact anyway: it is not closed, and holds what a machine is built of just in time. So does that
-of a grammar that speaks of tokens.
+that exceeds one ends with an artifact anyway. If only the classifier is missing, the artifact is partly closed: a machine builds
+the classifier's transitions just in time, as stacks need them. Else, and where the grammar speaks of tokens, the artifact holds
+what a whole machine is built of just in time.
 """
 
 from __future__ import annotations
@@ -84,7 +85,7 @@ def make_tables(tables: GrammarTables, *, progress: Progress | None = None) -> d
 
 
 def build(tables: GrammarTables, tokenizer: TokenizerInfo, *, progress: Progress | None = None) -> Build:
-    """Compiles a grammar for a vocabulary. Where that meets a limit, or the grammar speaks of tokens, the artifact is not closed.
+    """Compiles a grammar for a vocabulary. Where that exceeds a limit, or the grammar speaks of tokens, the artifact is not closed.
 
     The warnings say so, and why.
 
@@ -122,16 +123,16 @@ class NotClosed:
         """What the artifact records of it."""
         return {"reason": "tokens"} if self.stage is None else {"reason": "limit", "stage": self.stage.title, "limit": self.limit}
 
-    @property
-    def warning(self) -> str:
-        """The warning for users."""
+    def warning(self, *, partly: bool = False) -> str:
+        """The warning for users. `partly`: whether only the classifier is missing."""
         if self.stage is None:
             why = "the grammar speaks of tokens, and not of their text alone"
         else:
-            why = f"building it to its end ahead of time passes a limit ({self.stage.title}: {self.limit})"
+            why = f"building it to its end ahead of time exceeds a limit ({self.stage.title}: {self.limit})"
+        closed, held = ("partly closed", "all but the stack classifier") if partly else ("not closed", "the grammar's tables")
         return (
-            f"not closed: {why}; the artifact holds the grammar's tables, and the rest is built just in time, as texts come to it, "
-            "with the same masks"
+            f"{closed}: {why}; the artifact holds {held}, and the rest is built just in time, as texts come to it, with the same "
+            "masks"
         )
 
 
@@ -149,13 +150,14 @@ def _closed(tables: GrammarTables, tokenizer: TokenizerInfo, clock: StageClock) 
                 raise
             cut = terminal_sequences(tables, tokenizer, StageClock(None), most_whole=0)
             if isinstance(cut, NotClosed):
-                return cut
+                raise
             vocabulary, sequences = cut
             classifier = _core.close_classifier(sequences)
         clock.begin(Stage.ASSEMBLY)
         arrays = _core.assemble(classifier, sequences)
     except ResourceLimitError as e:
-        return NotClosed(clock.stage, str(e), vocabulary.tokens)
+        why = NotClosed(clock.stage, str(e))
+        return partly_closed_build(tables, tokenizer, vocabulary, sequences.trie_words(), sequences.realized_words(), why)
     return put_together(tables, tokenizer, vocabulary, classifier, arrays)
 
 
@@ -178,9 +180,38 @@ def open_build(tables: GrammarTables, tokenizer: TokenizerInfo, why: NotClosed) 
             **({"tokens_with_symbols": len(symbols["symbol_tokens"])} if symbols else {}),
         },
         "not_closed": why.metadata,
-        "warnings": [*tables.warnings, why.warning],
+        "warnings": [*tables.warnings, why.warning()],
     }
-    return Build(with_scalars(stored), metadata, (*tables.warnings, why.warning), peak_memory_bytes=peak_memory())
+    return Build(with_scalars(stored), metadata, (*tables.warnings, why.warning()), peak_memory_bytes=peak_memory())
+
+
+def partly_closed_build(
+    tables: GrammarTables,
+    tokenizer: TokenizerInfo,
+    found: VocabularyTables,
+    trie: IntArray,
+    realized: IntArray,
+    why: NotClosed,
+) -> Build:
+    """The arrays and metadata of an artifact that has everything but the classifier, with no times yet.
+
+    Args:
+        tables: of the grammar.
+        tokenizer: the vocabulary.
+        found: for it.
+        trie: of the sequences.
+        realized: what tokens the sequences stand for.
+        why: the classifier was not closed.
+    """
+    stored = {**found.arrays, **_core.assemble_open(trie, realized)}
+    warnings = (*tables.warnings, why.warning(partly=True))
+    metadata = {
+        **describe(tables.cfg, tokenizer),
+        "counts": {**_counts_of_tables(tables), **_counts_of_vocabulary(found), "token_sets": len(stored["set_offsets"]) - 1},
+        "not_closed": why.metadata,
+        "warnings": list(warnings),
+    }
+    return Build(with_scalars(stored), metadata, warnings, peak_memory_bytes=peak_memory())
 
 
 def _tokens_by_their_bytes(tokenizer: TokenizerInfo) -> dict[str, Any]:
@@ -321,9 +352,7 @@ def _metadata(
         **describe(tables.cfg, tokenizer),
         "counts": {
             **_counts_of_tables(tables),
-            "lexer_states": found.n_lexer_states,
-            "token_classes": found.n_token_classes,
-            "terminal_sequences": found.n_sequences,
+            **_counts_of_vocabulary(found),
             "classifier_states_before_minimization": classifier.n_states,
             "classifier_transitions_before_minimization": classifier.n_transitions,
             "classifier_states": stored["n_classifier_states"],
@@ -333,6 +362,14 @@ def _metadata(
             "token_sets": len(stored["set_offsets"]) - 1,
         },
         "warnings": list(tables.warnings),
+    }
+
+
+def _counts_of_vocabulary(found: VocabularyTables) -> dict[str, int]:
+    return {
+        "lexer_states": found.n_lexer_states,
+        "token_classes": found.n_token_classes,
+        "terminal_sequences": found.n_sequences,
     }
 
 

@@ -19,7 +19,7 @@ assembly 1 s instead of 0.5.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +32,7 @@ from psc.compiler.pipeline.build import (
     NotClosed,
     VocabularyTables,
     open_build,
+    partly_closed_build,
     put_together,
     terminal_sequences,
 )
@@ -116,11 +117,12 @@ def _assembled(
     closed: list[ClosedClassifier] = []
     for one in classifiers:
         if isinstance(one, NotClosed):
-            return open_build(tables, tokenizer, replace(one, tokens=found.vocabulary.tokens))
+            return partly_closed_build(tables, tokenizer, found.vocabulary, found.trie, found.realized, one)
         closed.append(one)
     try:
         merged = _core.merge_classifiers(tables.lr, closed)
         arrays = _core.assemble(merged, found.realized)
     except ResourceLimitError as e:
-        return open_build(tables, tokenizer, NotClosed(Stage.ASSEMBLY, str(e), found.vocabulary.tokens))
+        why = NotClosed(Stage.ASSEMBLY, str(e))
+        return partly_closed_build(tables, tokenizer, found.vocabulary, found.trie, found.realized, why)
     return put_together(tables, tokenizer, found.vocabulary, merged, arrays)

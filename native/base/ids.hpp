@@ -81,7 +81,10 @@ enum class Space : std::uint8_t {
     warm_set,
     warm_row,
     warm_union,
+    warm_reading,
     symbol_token,
+    top_member,
+    sequence_edge,
     count,
 };
 
@@ -147,7 +150,10 @@ constexpr const char* kSpaceNames[] = {
     "set gathered",
     "warm row",
     "union of warm rows",
+    "warm reading",
     "token with a symbol",
+    "LR state of a set",
+    "edge of a set of sequences",
 };
 static_assert(std::size(kSpaceNames) == static_cast<std::size_t>(Space::count));
 
@@ -198,7 +204,8 @@ using ThreadId = Id<Space::thread>;
 using ThreadSet = Id<Space::thread_set>;
 using Emission = Id<Space::emission>;         // sequences that one thread emits when it reads; several are a set on a transition
 using TokenConfig = Id<Space::token_config>;  // all that the lexer may have done, see classifier/token_steps.hpp
-using WarmSet = Id<Space::warm_set>;          // these three are stored names, see machine/warm_rows.hpp
+using WarmSet = Id<Space::warm_set>;          // these four are stored names, see machine/warm_rows.hpp
+using WarmReading = Id<Space::warm_reading>;
 using WarmRow = Id<Space::warm_row>;
 using WarmUnion = Id<Space::warm_union>;
 

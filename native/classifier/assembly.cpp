@@ -280,7 +280,9 @@ struct Meanings {
 // The token classes of each of the labels.
 class Meaning {
 public:
-    Meaning(const RealizedSequences& realized, const Labels& labels) : realized_(realized), labels_(labels) {
+    // `label_of_node`: none for a sequence that is never emitted.
+    Meaning(const RealizedSequences& realized, std::span<const Maybe<Label>> label_of_node)
+        : realized_(realized), label_of_node_(label_of_node) {
         ids_.id_of({});
         sets_.append({});
     }
@@ -294,7 +296,7 @@ public:
                 const auto united = r.sets_of(i);
                 if (r.sequences[i] == kNothingMore) {
                     m.always.back() = union_of(united);
-                } else if (const auto label = labels_.of_node[r.sequences[i].index()]) {
+                } else if (const auto label = label_of_node_[r.sequences[i].index()]) {
                     auto& l = by_label[*label];
                     l.insert(l.end(), united.begin(), united.end());
                 }
@@ -322,7 +324,7 @@ private:
     }
 
     const RealizedSequences& realized_;
-    const Labels& labels_;
+    std::span<const Maybe<Label>> label_of_node_;
     Interned<ClassSet, SetMember> ids_;
     Lists<SetMember> sets_;
     std::vector<SetMember> all_;
@@ -339,14 +341,10 @@ LeadTables lead_tables(const std::vector<LexerLead>& leads, Meanings m) {
             std::move(m.offsets), std::move(m.labels),  std::move(m.sets)};
 }
 
-}  // namespace
-
-AssembledTables assemble(const ClosedClassifier& classifier, const RealizedSequences& realized) {
-    const Labels labels(classifier, realized.n_nodes);
-    AssembledTables made;
+// What the labels stand for.
+void add_meanings(const RealizedSequences& realized, std::span<const Maybe<Label>> label_of_node, AssembledTables& made) {
     ClassifierTables& t = made.classifier;
-    minimize(classifier, labels, t);
-    Meaning meaning(realized, labels);
+    Meaning meaning(realized, label_of_node);
     Meanings of_states = meaning.of(realized.of_state);
     t.always = std::move(of_states.always);
     t.meaning_offsets = std::move(of_states.offsets);
@@ -356,6 +354,29 @@ AssembledTables assemble(const ClosedClassifier& classifier, const RealizedSeque
     Lists<SetMember> sets = meaning.take_sets();
     t.set_offsets = std::move(sets.offsets);
     t.set_classes = std::move(sets.pool);
+}
+
+}  // namespace
+
+AssembledTables assemble(const ClosedClassifier& classifier, const RealizedSequences& realized) {
+    const Labels labels(classifier, realized.n_nodes);
+    AssembledTables made;
+    minimize(classifier, labels, made.classifier);
+    add_meanings(realized, labels.of_node, made);
+    return made;
+}
+
+AssembledTables assemble_open(const RealizedSequences& realized) {
+    std::vector<Maybe<Label>> label_of_node;
+    for (Word node = 0; node < realized.n_nodes; ++node) label_of_node.push_back(Label{node});
+    AssembledTables made;
+    ClassifierTables& t = made.classifier;
+    t.start = kDone;
+    t.n_classifier_states = {1};
+    t.n_labels = {realized.n_nodes};
+    t.arc_offsets = std::vector<Word>{0, 0};
+    t.label_offsets = std::vector<Word>{0, 0};
+    add_meanings(realized, label_of_node, made);
     return made;
 }
 

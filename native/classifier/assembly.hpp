@@ -54,5 +54,7 @@ struct AssembledTables {
 };
 
 AssembledTables assemble(const ClosedClassifier& classifier, const RealizedSequences& realized);
+// The same of a classifier that is not closed: it has no arcs, and each sequence is a label, by its number.
+AssembledTables assemble_open(const RealizedSequences& realized);
 
 }  // namespace psc

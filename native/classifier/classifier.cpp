@@ -114,6 +114,7 @@ Classifier::Resolved Classifier::resolve(Bundle whole, LrState top) {
     std::vector<Pending> todo = bundles_.copy(whole), kept;
     std::vector<SequenceNode> emitted;
     for (std::size_t i = 0; i < todo.size(); ++i) {
+        work_.spend();
         const PendingSymbol p = pending_[todo[i]];
         if (!p.symbol.is_condition()) {
             kept.push_back(todo[i]);

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/limits.hpp"
+#include "base/sorted.hpp"
 #include "tables/wire.hpp"
 
 namespace psc {
@@ -12,6 +13,7 @@ namespace psc {
 namespace {
 constexpr std::size_t kMaxSequences = limit("terminal_sequences");
 constexpr std::size_t kStepsForSequence = 16;
+constexpr Word kMaxSequence = limit("token_terminals");
 }  // namespace
 
 SequenceNode SequenceTrie::add(SequenceNode parent, NodeLabel label, Word tail) {
@@ -115,69 +117,139 @@ SequenceNode SequenceTrie::open(SequenceNode node, TrieSet set) {
     return made;
 }
 
-// Nodes; then the sets that leaves stand for and the conditions in them, numbered anew, children first.
-std::vector<Word> SequenceTrie::to_words() const {
+std::vector<std::vector<Terminal>> SequenceTrie::terminals_of(std::span<const SequenceNode> nodes) const {
+    std::vector<std::vector<Terminal>> out;
+    for (SequenceNode node : nodes) {
+        auto& sequence = out.emplace_back();
+        for (; node != kRoot; node = parent(node))
+            if (label(node).is_terminal()) sequence.push_back(label(node).terminal());
+        std::reverse(sequence.begin(), sequence.end());
+    }
+    sort_unique(out);
+    return out;
+}
+
+// Sets of LR states and of sequences are numbered anew, a set of sequences after those in it.
+SequenceTables SequenceTrie::stored(Word n_terminals) const {
+    std::vector<Word> top_offsets{0}, set_offsets{0, 0, 0};
+    std::vector<LrState> top_states;
+    std::map<TopSet, Word> number_of_tops;
+    const auto symbol_of = [&](TopSet tops) {
+        const auto [at, fresh] = number_of_tops.emplace(tops, static_cast<Word>(number_of_tops.size()));
+        if (fresh) {
+            const auto states = tops_.states(tops);
+            top_states.insert(top_states.end(), states.begin(), states.end());
+            top_offsets.push_back(static_cast<Word>(top_states.size()));
+        }
+        return n_terminals + at->second;
+    };
     std::set<TrieSet> needed;
     std::vector<TrieSet> todo;
-    for (SequenceNode node{0}; node.v < size(); ++node.v)
+    for (SequenceNode node{0}; node.v < size(); ++node.v) {
         if (label(node).is_open()) todo.push_back(set_of(node));
+        if (label(node).is_condition()) symbol_of(tops_of(node));
+    }
     while (!todo.empty()) {
         const TrieSet set = todo.back();
         todo.pop_back();
         if (set <= Sets::kOne || !needed.insert(set).second) continue;
         for (const Edge& edge : edges(set)) todo.push_back(edge.then);
     }
-    WordWriter w;
-    w.put(parent_);
-    w.put(label_);
-    for (SequenceNode node{0}; node.v < size(); ++node.v)
-        if (label(node).is_condition()) w.put(words_of(condition(node)));
     std::map<TrieSet, TrieSet> number{{Sets::kNone, Sets::kNone}, {Sets::kOne, Sets::kOne}};
-    std::map<TrieSymbol, TrieSymbol> conditions;  // by the symbol here
-    std::vector<TopSet> listed;
-    for (TrieSet set : needed)
-        for (const Edge& edge : edges(set))
-            if (edge.symbol.is_condition() &&
-                conditions.emplace(edge.symbol, TrieSymbol::of(TopSet{static_cast<Word>(listed.size())})).second)
-                listed.push_back(edge.symbol.tops());
-    w.put(static_cast<Word>(listed.size()));
-    for (TopSet tops : listed) w.put(words_of(tops_.states(tops)));
-    w.put(static_cast<Word>(needed.size()));
+    std::vector<StoredSymbol> set_symbols;
+    std::vector<TrieSet> set_rests;
     for (TrieSet set : needed) {
-        std::vector<Edge> renamed;
-        for (const Edge& edge : edges(set))
-            renamed.push_back({edge.symbol.is_condition() ? conditions.at(edge.symbol) : edge.symbol, number.at(edge.then)});
+        for (const Edge& edge : edges(set)) {
+            set_symbols.push_back({edge.symbol.is_condition() ? symbol_of(edge.symbol.tops()) : edge.symbol.terminal().v});
+            set_rests.push_back(number.at(edge.then));
+        }
         number.emplace(set, TrieSet{static_cast<Word>(number.size())});
-        w.put(words_of(std::span<const Edge>(renamed)));
+        set_offsets.push_back(static_cast<Word>(set_rests.size()));
     }
-    for (SequenceNode node{0}; node.v < size(); ++node.v)
-        if (label(node).is_open()) w.put(number.at(set_of(node)).v);
+    const Word n_symbols = n_terminals + static_cast<Word>(number_of_tops.size());
+    std::vector<StoredEnd> ends;
+    for (SequenceNode node{0}; node.v < size(); ++node.v) {
+        const NodeLabel last = label(node);
+        ends.push_back({last.is_open()        ? n_symbols + number.at(set_of(node)).v
+                        : last.is_condition() ? symbol_of(tops_of(node))
+                                              : last.v});
+    }
+    return {{parent_},
+            {std::move(ends)},
+            {std::move(top_offsets)},
+            {std::move(top_states)},
+            {std::move(set_offsets)},
+            {std::move(set_symbols)},
+            {std::move(set_rests)}};
+}
+
+SequenceTrie::SequenceTrie(const LrTables& tables, const StackPredecessors& below, const SequenceTables& stored, Work& work)
+    : work_(work), tops_(tables, below, work) {
+    const auto& before = stored.sequence_before;
+    parent_.assign(before.begin(), before.end());
+    if (parent_.empty()) TableCheck::fail("sequence_before", "is empty");
+    if (parent_.size() > kMaxSequences) TableCheck::fail("sequence_before", "is too long");
+    std::vector<TopSet> tops;
+    for (Word i = 0; i < stored.top_set_offsets.n_lists(); ++i) {
+        const auto states = stored.top_set_states[stored.top_set_offsets[TopSet{i}]];
+        if (!is_ascending(states)) TableCheck::fail("top_set_states", "is not sorted");
+        tops.push_back(tops_.intern(states));
+    }
+    const Word n_terminals = tables.n_terminals, n_symbols = n_terminals + static_cast<Word>(tops.size());
+    const auto symbol_of = [&](Word v) {
+        return v < n_terminals ? TrieSymbol::of(Terminal{v}) : TrieSymbol::of(tops[static_cast<std::size_t>(v - n_terminals)]);
+    };
+    const auto& offsets = stored.sequence_set_offsets;
+    if (offsets.at(2) != 0) TableCheck::fail("sequence_set_offsets", "does not begin with the sets that need nothing");
+    std::vector<TrieSet> sets{Sets::kNone, Sets::kOne};
+    std::vector<Word> depth{0, 0};  // the classifier goes down a set by recursion
+    std::vector<Edge> edges;
+    for (TrieSet set{2}; set.v < offsets.n_lists(); ++set.v) {
+        const auto symbols = stored.sequence_set_symbols[offsets[set]];
+        const auto rests = stored.sequence_set_rests[offsets[set]];
+        edges.clear();
+        depth.push_back(0);
+        for (std::size_t i = 0; i < rests.size(); ++i) {
+            if (rests[i] >= set) TableCheck::fail("sequence_set_rests", "holds a set that is not before its own");
+            depth.back() = std::max(depth.back(), depth[rests[i].index()] + 1);
+            edges.push_back({symbol_of(symbols[i].v), sets[rests[i].index()]});
+        }
+        if (depth.back() > kMaxSequence) TableCheck::fail("sequence_set_rests", "has sequences that are too long");
+        std::sort(edges.begin(), edges.end());
+        for (std::size_t i = 1; i < edges.size(); ++i)
+            if (edges[i].symbol == edges[i - 1].symbol) TableCheck::fail("sequence_set_symbols", "has a symbol twice in a set");
+        sets.push_back(sets_.intern(edges));
+    }
+    for (SequenceNode node{0}; node.v < size(); ++node.v) {
+        const auto parent = parent_[node.index()];
+        const Word end = stored.sequence_end[node].v;
+        if (node == kRoot ? parent || end != -1 : !parent || *parent >= node || label(*parent).is_open() || end < 0)
+            TableCheck::fail("sequence_before", "has a sequence that does not extend one before it");
+        const bool is_open = end >= n_symbols, is_condition = !is_open && end >= n_terminals;
+        label_.push_back(is_open ? NodeLabel::open() : is_condition ? NodeLabel::condition() : NodeLabel{end});
+        tail_.push_back(is_open ? sets[static_cast<std::size_t>(end - n_symbols)].v : is_condition ? symbol_of(end).tops().v : -1);
+    }
+}
+
+std::vector<Word> SequenceTrie::to_words(Word n_terminals) const {
+    WordWriter w;
+    put_table(w, stored(n_terminals));
     return w.take();
 }
 
-SequenceTrie::SequenceTrie(const LrTables& tables, const StackPredecessors& below, std::span<const Word> words, Work& work)
-    : work_(work), tops_(tables, below, work) {
+namespace {
+
+SequenceTables taken(std::span<const Word> words) {
     WordReader r(words);
-    parent_ = r.vector<Maybe<SequenceNode>>();
-    label_ = r.vector<NodeLabel>();
-    tail_.assign(parent_.size(), -1);
-    for (SequenceNode node{0}; node.v < size(); ++node.v)
-        if (label(node).is_condition()) tail_[node.index()] = tops_.intern(r.vector<LrState>()).v;
-    std::vector<TrieSymbol> conditions;
-    std::vector<TrieSet> sets{Sets::kNone, Sets::kOne};
-    for (Word n = r.word(); n > 0; --n) conditions.push_back(TrieSymbol::of(tops_.intern(r.vector<LrState>())));
-    for (Word n = r.word(); n > 0; --n) {
-        const std::vector<Word> renamed = r.vector();
-        std::vector<Edge> edges;
-        for (const Edge& edge : ids_of<Edge>(renamed))
-            edges.push_back(
-                {edge.symbol.is_condition() ? conditions.at(edge.symbol.tops().index()) : edge.symbol, sets.at(edge.then.index())});
-        std::sort(edges.begin(), edges.end());
-        sets.push_back(sets_.intern(edges));
-    }
-    for (SequenceNode node{0}; node.v < size(); ++node.v)
-        if (label(node).is_open()) tail_[node.index()] = sets.at(r.word()).v;
+    SequenceTables stored;
+    take_table(r, stored);
     r.end();
+    return stored;
 }
+
+}  // namespace
+
+SequenceTrie::SequenceTrie(const LrTables& tables, const StackPredecessors& below, std::span<const Word> words, Work& work)
+    : SequenceTrie(tables, below, taken(words), work) {}
 
 }  // namespace psc

@@ -19,6 +19,7 @@
 #include "base/interned.hpp"
 #include "lexer/sequence_sets.hpp"
 #include "lr/top_states.hpp"
+#include "tables/tables.hpp"
 
 namespace psc {
 
@@ -63,8 +64,11 @@ public:
     SequenceTrie(const LrTables& tables, const StackPredecessors& below, Work& work)
         : work_(work), tops_(tables, below, work), tail_{tops_.everywhere().v}, parent_{{}}, label_{NodeLabel::root()} {}
 
-    // To be classified in another process; what it makes of them has all nodes, but child() and where() may not be called.
-    std::vector<Word> to_words() const;
+    // To be classified elsewhere. What is made of the tables has all nodes, but child() and where() may not be called.
+    SequenceTables stored(Word n_terminals) const;
+    // `stored`: each element is in range. Throws std::invalid_argument, which names the array, unless they are a trie.
+    SequenceTrie(const LrTables& tables, const StackPredecessors& below, const SequenceTables& stored, Work& work);
+    std::vector<Word> to_words(Word n_terminals) const;
     SequenceTrie(const LrTables& tables, const StackPredecessors& below, std::span<const Word> words, Work& work);
 
     // The node of `node`'s sequence followed by `terminal`; none where no stack allows it.
@@ -97,6 +101,8 @@ public:
     TrieSymbol symbol(SequenceNode node) const {
         return label(node).is_condition() ? TrieSymbol::of(tops_of(node)) : TrieSymbol::of(label(node).terminal());
     }
+    // The terminals of sequences, without their conditions and without what leaves of sets stand for; sorted, each once.
+    std::vector<std::vector<Terminal>> terminals_of(std::span<const SequenceNode> nodes) const;
     // Of a condition: whether it holds with this LR state on top.
     bool holds(TrieSymbol condition, LrState top) const { return tops_.contains(condition.tops(), top); }
     std::span<const LrState> condition(SequenceNode node) const { return tops_.states(tops_of(node)); }

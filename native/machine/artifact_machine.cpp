@@ -20,7 +20,7 @@ void check_sorted(const char* name, const Offsets<Index, Pool, kLeast>& offsets,
 
 // What the ids mean together, once each is in range.
 void ArtifactMachine::check() const {
-    const TableCheck in_range(t_.lexer, t_.lr, t_.lr_cells, t_.classifier, t_.leads, t_.tokens, t_.given, t_.warm);
+    const TableCheck in_range(t_.lexer, t_.lr, t_.lr_cells, t_.classifier, t_.leads, t_.tokens, t_.given, t_.warm, t_.readings);
     const LexerTables& lexer = t_.lexer;
     if (lexer.emission_offsets.at(1) != 0) TableCheck::fail("emission_offsets", "does not begin with the empty emission");
     // A restart reads the byte again from a start. A start that did so would never end.
@@ -47,7 +47,7 @@ void ArtifactMachine::check() const {
         if (leads.lead_states.at(i) == leads.lead_states.at(i - 1) && leads.lead_terminals.at(i) <= leads.lead_terminals.at(i - 1))
             TableCheck::fail("lead_terminals", "is not sorted within a lexer state");
     }
-    check_warm(t_.warm);
+    check_warm(t_.warm, t_.readings);
 }
 
 ArtifactMachine::ArtifactMachine(ArtifactTables tables, std::size_t cache_limit) : t_(std::move(tables)) {

@@ -24,18 +24,24 @@ struct ArtifactTables {
     GivenTokens given;
     LeadTables leads{{}, {}, {}, std::vector<Word>{0}, {}, {}};  // without any where the classifier reads the stack for all
     WarmTables warm;                                             // empty where no texts were read
+    WarmReadings readings;                                       // empty, unless that was with a classifier that is not closed
 };
 
-class ArtifactMachine final : public Engine {
+class ArtifactMachine : public Engine {
 public:
     // `cache_limit`: bytes, 0 for none.
     ArtifactMachine(ArtifactTables tables, std::size_t cache_limit);
 
+    // Whether its classifier is stored as well.
+    bool is_closed() const { return !classifier_visits_; }
+    // In which the classifier begins to read a stack.
+    ClassifierState start_of_stacks() const { return classifier_.start; }
     // The names of rows that texts met before; see machine/warm_rows.hpp.
     const WarmTables& warm() const { return t_.warm; }
+    const WarmReadings& warm_readings() const { return t_.readings; }
 
     std::size_t table_bytes() const override {
-        return bytes_of_tables(t_.lexer, t_.lr, t_.lr_cells, t_.classifier, t_.leads, t_.tokens, t_.warm);
+        return bytes_of_tables(t_.lexer, t_.lr, t_.lr_cells, t_.classifier, t_.leads, t_.tokens, t_.warm, t_.readings);
     }
     Word n_lexer_states() override { return t_.lexer.n_lexer_states; }
     Word n_conditions() override { return t_.lexer.condition_offsets.n_lists(); }
@@ -54,7 +60,7 @@ public:
         return {future_edges_.data() + at.begin, at.size()};
     }
 
-private:
+protected:
     struct Composed : EngineCache {
         using EngineCache::EngineCache;
         std::size_t bytes() const override { return EngineCache::bytes() + composed.bytes(); }
@@ -62,8 +68,11 @@ private:
     };
 
     void add_members(EngineCache& cache, EmissionSet set, std::vector<Word>& out) override;
-    MaskRow compose(EngineCache& cache, LexerView view, std::span<const Word> members) override;
     std::shared_ptr<RowCache> new_cache() const override { return std::make_shared<Composed>(vocabulary_.size); }
+    const ArtifactTables& tables() const { return t_; }
+
+private:
+    MaskRow compose(EngineCache& cache, LexerView view, std::span<const Word> members) override;
 
     void check() const;
 

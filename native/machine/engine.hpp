@@ -1,9 +1,9 @@
 // The engine of one grammar over one vocabulary: its lexer, LR tables and stack classifier, and the mask rows composed from them.
 //
 // An engine is either an artifact's tables (machine/artifact_machine.hpp), complete when it is made, or is built on first visit
-// (machine/lazy_machine.hpp). Both are read through the same functions, by the same matcher: a look-up in a table or in a map. Only
-// what is not there takes another way: FirstVisits builds it under the machine's lock. A stored engine has no FirstVisits, as it never
-// needs one.
+// (machine/lazy_machine.hpp), or has a stored lexer and a classifier that is built on first visit (machine/partly_closed_machine.hpp).
+// All are read through the same functions, by the same matcher: a look-up in a table or in a map. Only what is not there takes another
+// way: LexerVisits and ClassifierVisits build it under the machine's lock. An engine has none of what it has stored.
 //
 // The engine, its cache and its policy are three values. The engine is what the grammar is; it stays. An EngineCache is what a limit on
 // memory bounds: rows and, of an engine that is built on first visit, the classifier as far as it is built. Each function that uses
@@ -56,23 +56,31 @@ public:
     std::size_t read_bytes = 0;  // of rows from read_row(); under the lock
 };
 
-// What an engine builds where something is visited first. Each takes the machine's lock. The caller's `work` pays for what is built of
-// the lexer, and of the classifier.
-class FirstVisits {
+// What an engine builds of its lexer, and of what tokens do there, where something is visited first. Each takes the machine's lock. The
+// caller's `work` pays for it.
+class LexerVisits {
 public:
     virtual LexArc build_lex_arc(LexerState state, ByteClass byte_class, Work& work) = 0;
     virtual LexerState narrow(LexerState state, LrState top, Work& work) = 0;  // `top`: plain
     virtual bool is_extensible(LexerState state) = 0;
     virtual LexerState find_alike(LexerState state) = 0;
     virtual LexerView build_view(EngineCache& cache, LexerState lexer_state, LrState top, Work& work) = 0;
-    virtual Transition build_transition(EngineCache& cache, ClassifierState state, LrState symbol, Work& work) = 0;
     // Of a lexer state what tokens do inside the lexeme that is open; null where that is of little use.
     virtual const LexemeFragment* fragment(LexerState state, Work& work) = 0;
+
+protected:
+    ~LexerVisits() = default;
+};
+
+// The same of its classifier.
+class ClassifierVisits {
+public:
+    virtual Transition build_transition(EngineCache& cache, ClassifierState state, LrState symbol, Work& work) = 0;
     // The sequences of terminals that an emission says are viable, without their conditions, and without what a leaf of sets stands for.
     virtual std::vector<std::vector<Terminal>> emitted_sequences(EngineCache& cache, EmissionSet set) = 0;
 
 protected:
-    ~FirstVisits() = default;
+    ~ClassifierVisits() = default;
 };
 
 class Engine : public Machine {
@@ -90,7 +98,7 @@ public:
     virtual Word n_lexer_states() = 0;  // those built so far
     LexArc lex(LexerState state, ByteClass byte_class, Work& work) {
         const LexArc arc = unpack(lexer_row(state)[byte_class.index()].load(std::memory_order_acquire));
-        return !arc.target.is_unknown() ? arc : visits_->build_lex_arc(state, byte_class, work);
+        return !arc.target.is_unknown() ? arc : lexer_visits_->build_lex_arc(state, byte_class, work);
     }
     // The state without what a lexeme that is open cannot become, as the parser cannot take it with this LR state on top. Most states of
     // a lexer that reads many alternatives at once have one or two that matter: they are the same in many contexts.
@@ -98,15 +106,15 @@ public:
         if (!narrows_ || state.v == 0) return state;
         top = lr_.plain(top);
         const auto cached = narrowed_.find(state, top);
-        return cached ? *cached : visits_->narrow(state, top, work);
+        return cached ? *cached : lexer_visits_->narrow(state, top, work);
     }
     // Whether the lexeme that is open in the state can be longer than it is; false where that is not stored.
-    bool is_extensible(LexerState state) { return visits_ && visits_->is_extensible(state); }
+    bool is_extensible(LexerState state) { return lexer_visits_ && lexer_visits_->is_extensible(state); }
     // The state whose masks are those of this one: of many that differ in how long a text is, as long as no token meets a bound.
     LexerState alike(LexerState state) {
         if (!counts_ || state.v == 0) return state;
         const auto cached = alike_.find(state, kAnyTop);
-        return cached ? *cached : visits_->find_alike(state);
+        return cached ? *cached : lexer_visits_->find_alike(state);
     }
     // The same without building.
     Maybe<LexerState> cached_alike(LexerState state) const {
@@ -129,7 +137,7 @@ public:
         LexerView view;         // that the rows for what is read are of
     };
     std::optional<Start> cached_start(const EngineCache& cache, LexerState lexer_state, LrState top) const {
-        if (!visits_) return Start{classifier_.start, {lexer_state.v}};
+        if (!lexer_visits_) return Start{classifier_.start, {lexer_state.v}};
         auto view = cache.views.find(lexer_state, kAnyTop);
         if (!view) view = cache.views.find(lexer_state, only(lr_.plain(top)));
         if (!view) return {};
@@ -138,12 +146,12 @@ public:
     Start start(EngineCache& cache, LexerState lexer_state, LrState top, Work& work) {
         if (const auto cached = cached_start(cache, lexer_state, top)) return *cached;
         const LexerView view =
-            build_or_retire(cache, [&] { return visits_->build_view(cache, lexer_state, lr_.plain(top), work); });
+            build_or_retire(cache, [&] { return lexer_visits_->build_view(cache, lexer_state, lr_.plain(top), work); });
         return {cache.starts[view.index()], view};
     }
     // False where no stack of the grammar leads.
     std::optional<bool> cached_transition(const EngineCache& cache, ClassifierState state, LrState symbol, Transition& out) const {
-        if (!visits_) return stored_transition(state, symbol, out);
+        if (!classifier_visits_) return stored_transition(state, symbol, out);
         const auto cached = cache.arc_ids.find(state, symbol);
         if (!cached) return {};
         out = cache.arcs[cached.v];
@@ -151,7 +159,7 @@ public:
     }
     bool transition(EngineCache& cache, ClassifierState state, LrState symbol, Transition& out, Work& work) {
         if (const auto leads = cached_transition(cache, state, symbol, out)) return *leads;
-        out = build_or_retire(cache, [&] { return visits_->build_transition(cache, state, symbol, work); });
+        out = build_or_retire(cache, [&] { return classifier_visits_->build_transition(cache, state, symbol, work); });
         return true;
     }
     // What was gathered, with one emission more. Different emissions may hold the same.
@@ -175,14 +183,14 @@ public:
         return {leads_.data() + begin, static_cast<std::size_t>(lead_offsets_[state.index() + 1] - begin)};
     }
 
-    // See FirstVisits; an artifact does not keep them.
+    // See ClassifierVisits; a closed artifact does not keep them.
     std::vector<std::vector<Terminal>> emitted_sequences(EngineCache& cache, EmissionSet set) {
-        return visits_ ? visits_->emitted_sequences(cache, set) : std::vector<std::vector<Terminal>>();
+        return classifier_visits_ ? classifier_visits_->emitted_sequences(cache, set) : std::vector<std::vector<Terminal>>();
     }
 
     // The tokens as a trie, where masks can be found by reading them (matcher/tokens.cpp); null: by the classifier alone.
     const VocabularyIndex* index() const { return readable_; }
-    const LexemeFragment* fragment(LexerState state, Work& work) { return visits_->fragment(state, work); }
+    const LexemeFragment* fragment(LexerState state, Work& work) { return lexer_visits_->fragment(state, work); }
     ReadingPolicy& reading() { return reading_; }
     const ReadingPolicy& reading() const { return reading_; }
     // Whether tokens are read for one more mask in a lexer state under this top, as nothing is classified there and few were.
@@ -232,8 +240,9 @@ protected:
     SharedIdMap<LexerState, LrState, LexerState> narrowed_;
     bool counts_ = false;  // whether alike() may give other states
     SharedIdMap<LexerState, Word, LexerState> alike_;
-    FirstVisits* visits_ = nullptr;  // null: all is stored
-    ClassifierTables classifier_;    // then
+    LexerVisits* lexer_visits_ = nullptr;            // null: all is stored
+    ClassifierVisits* classifier_visits_ = nullptr;  // likewise
+    ClassifierTables classifier_;                    // of a stored lexer; its arcs, of a classifier that is stored
     ReadingPolicy reading_;
     std::atomic<bool> keeps_steps_{true};
 

@@ -33,7 +33,8 @@ LazyMachine::LazyMachine(LrTables lr, std::unique_ptr<Lexer> lexer, std::shared_
     lexer_ = lexer_owner_.get();
     if (lexer_owner_->contextual()) starts_of_tops_ = lexer_owner_->starts_of_tops();
     cache_limit_ = cache_limit;
-    visits_ = this;
+    lexer_visits_ = this;
+    classifier_visits_ = this;
     narrows_ = lexer_owner_->munch() == Lexer::Munch::any;
     counts_ = lexer_owner_->counts();
     allowed_.resize(lr_.n_lr_states);
@@ -204,16 +205,7 @@ std::vector<std::vector<Terminal>> LazyMachine::emitted_sequences(EngineCache& b
     auto& cache = static_cast<Built&>(base);
     std::vector<Word> members;
     add_members(base, set, members);
-    std::vector<std::vector<Terminal>> out;
-    for (Word member : members) {
-        std::vector<Terminal> sequence;
-        for (SequenceNode n{member}; n != SequenceTrie::kRoot; n = cache.trie.parent(n))
-            if (cache.trie.label(n).is_terminal()) sequence.push_back(cache.trie.label(n).terminal());
-        std::reverse(sequence.begin(), sequence.end());
-        out.push_back(std::move(sequence));
-    }
-    sort_unique(out);
-    return out;
+    return cache.trie.terminals_of(ids_of<SequenceNode>(std::span<const Word>(members)));
 }
 
 MaskRow LazyMachine::compose(EngineCache& base, LexerView view, std::span<const Word> members) {

@@ -24,7 +24,7 @@
 
 namespace psc {
 
-class LazyMachine final : public Engine, private FirstVisits {
+class LazyMachine final : public Engine, private LexerVisits, private ClassifierVisits {
 public:
     // `lexer`: of these tables, see lexer/kinds.hpp. `cache_limit`: bytes, 0 for none.
     LazyMachine(LrTables lr, std::unique_ptr<Lexer> lexer, std::shared_ptr<VocabularyIndex> vocabulary, std::size_t cache_limit);

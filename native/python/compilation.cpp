@@ -7,6 +7,7 @@
 #include "python/interpreter_lock.hpp"
 #include "python/machine.hpp"
 #include "python/tables.hpp"
+#include "tables/wire.hpp"
 
 namespace psc {
 
@@ -42,10 +43,12 @@ void bind_lr_tables(nb::module_& m) {
             add(LrProductions(), LrCells());
             add(ClassifierTables());
             add(LeadTables());
+            add(SequenceTables());
             add(TokenTables());
             add(TerminalTables());
             add(SymbolTables());
             add(WarmTables());
+            add(WarmReadings());
             return groups;
         },
         "What an artifact holds: per group of tables its fields, in order, each as (name, what it has one element for, what an "
@@ -176,7 +179,7 @@ void bind_terminal_sequences(nb::module_& m) {
             "has_leads", [](const TerminalSequences& s) { return !s.realized.leads.empty(); },
             "Whether they are cut behind their first terminals, the leads.")
         .def(
-            "trie_words", [](const TerminalSequences& s) { return to_array(s.grown->trie.to_words()); },
+            "trie_words", [](const TerminalSequences& s) { return to_array(s.grown->trie.to_words(s.grown->lr->n_terminals)); },
             "The trie of all sequences, for `classify_sequences`.")
         .def(
             "realized_words", [](const TerminalSequences& s) { return to_array(s.realized.to_words()); },
@@ -240,6 +243,23 @@ void bind_closed_classifier(nb::module_& m) {
             return dict_of(without_lock([&] { return assemble(classifier, RealizedSequences::from_words(view(realized_words))); }));
         },
         "classifier"_a, "realized_words"_a, kAssembled);
+    m.def(
+        "assemble_open",
+        [](Ints trie_words, Ints realized_words) {
+            SequenceTables sequences;
+            const AssembledTables made = without_lock([&] {
+                WordReader words(view(trie_words));
+                take_table(words, sequences);
+                words.end();
+                return assemble_open(RealizedSequences::from_words(view(realized_words)));
+            });
+            NamedArrays d = dict_of(made);
+            add_to_dict(d, sequences);
+            return d;
+        },
+        "trie_words"_a, "realized_words"_a,
+        "The arrays that an artifact has in the place of a classifier that could not be closed: its sequences, and what tokens "
+        "they\nstand for.");
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "machine/artifact_machine.hpp"
 #include "machine/lazy_machine.hpp"
 #include "machine/open_machine.hpp"
+#include "machine/partly_closed_machine.hpp"
 #include "python/interpreter_lock.hpp"
 #include "python/tables.hpp"
 
@@ -55,8 +56,15 @@ void bind_stored(nb::class_<PyMachine>& machine) {
                 from_dict(arrays, t.given);
                 if (has_any<LeadTables>(arrays)) from_dict(arrays, t.leads);
                 if (has_any<WarmTables>(arrays)) from_dict(arrays, t.warm);
+                if (has_any<WarmReadings>(arrays)) from_dict(arrays, t.readings);
                 if (has_any<SymbolTables>(arrays)) TableCheck::fail("symbol_tokens", "is in an artifact that is closed");
-                new (self) PyMachine(std::make_shared<ArtifactMachine>(std::move(t), cache_limit));
+                if (has_any<SequenceTables>(arrays)) {
+                    SequenceTables sequences;
+                    from_dict(arrays, sequences);
+                    new (self) PyMachine(std::make_shared<PartlyClosedMachine>(std::move(t), sequences, cache_limit));
+                } else {
+                    new (self) PyMachine(std::make_shared<ArtifactMachine>(std::move(t), cache_limit));
+                }
             },
             "arrays"_a, "cache_limit"_a = 0)
         .def_static(
@@ -198,7 +206,12 @@ void bind_settings(nb::class_<PyMachine>& machine) {
 }
 
 void bind_counts_and_rows(nb::class_<PyMachine>& machine) {
-    machine.def_prop_ro("is_lazy", [](const PyMachine& t) { return !dynamic_cast<ArtifactMachine*>(t.machine.get()); })
+    machine
+        .def_prop_ro("is_lazy",
+                     [](const PyMachine& t) {
+                         const auto* stored = dynamic_cast<ArtifactMachine*>(t.machine.get());
+                         return !stored || !stored->is_closed();
+                     })
         .def("counts",
              [](const PyMachine& t) {
                  nb::typed<nb::dict, nb::str, Word> d;
@@ -210,6 +223,8 @@ void bind_counts_and_rows(nb::class_<PyMachine>& machine) {
                      d["classifier_states"] = c.classifier_states;
                      d["classifier_transitions"] = c.transitions;
                  }
+                 if (auto* stored = dynamic_cast<ArtifactMachine*>(t.machine.get()); stored && !stored->is_closed())
+                     d["classifier_transitions"] = static_cast<Word>(stored->engine_cache()->arcs.size());
                  d["rows"] = t.machine->cache()->rows.size();
                  return d;
              })

@@ -9,7 +9,7 @@ namespace {
 
 std::shared_ptr<ArtifactMachine> artifact_machine(const PyMachine& t) {
     auto machine = std::dynamic_pointer_cast<ArtifactMachine>(t.machine);
-    if (!machine) throw std::invalid_argument("this machine has no classifier that is closed, by whose emissions rows are named");
+    if (!machine) throw std::invalid_argument("this machine has no lexer that is closed, by whose states rows are named");
     return machine;
 }
 
@@ -17,8 +17,17 @@ std::shared_ptr<ArtifactMachine> artifact_machine(const PyMachine& t) {
 
 void bind_warm_rows(nb::module_& m) {
     m.def(
-        "warm_tables", [](const PyMachine& t) { return to_dict(warm_tables(*artifact_machine(t)->engine_cache())); }, "machine"_a,
-        "The names of all rows that matchers of an artifact have composed so far, as it stores them.");
+        "warm_tables",
+        [](const PyMachine& t) {
+            const auto machine = artifact_machine(t);
+            const auto cache = machine->engine_cache();
+            if (machine->is_closed()) return to_dict(warm_tables(*cache));
+            const auto [rows, readings] = warm_tables_and_readings(*cache, machine->start_of_stacks());
+            NamedArrays d = to_dict(rows);
+            add_to_dict(d, readings);
+            return d;
+        },
+        "machine"_a, "The names of all rows that matchers of an artifact have composed so far, as it stores them.");
     m.def(
         "has_room_in_advance",
         [](const PyMachine& t, std::size_t most_bytes) { return t.machine->has_room_in_advance(most_bytes); }, "machine"_a,

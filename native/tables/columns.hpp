@@ -138,6 +138,18 @@ struct StoredView {
     auto operator<=>(const StoredView&) const = default;
 };
 
+// What may follow in a sequence: a terminal, or, numbered after them, that one of a set of LR states is on top.
+struct StoredSymbol {
+    Word v;
+    auto operator<=>(const StoredSymbol&) const = default;
+};
+
+// What a sequence ends with: such a symbol, or, numbered after them, one of a set of sequences; -1: it is empty.
+struct StoredEnd {
+    Word v;
+    auto operator<=>(const StoredEnd&) const = default;
+};
+
 // Whether an element is in range. Name, below, is what docs/artifact-format.md calls it.
 template <Space S, class Rep>
 bool in_range(Id<S, Rep> x, const Sizes& n) {
@@ -153,6 +165,10 @@ inline bool in_range(StoredTarget x, const Sizes& n) { return x.v >= -1 && x.v <
 inline bool in_range(SetMember x, const Sizes& n) { return x.v >= 0 && x.v <= n[Space::token_class]; }
 inline bool in_range(WarmOperand x, const Sizes& n) { return x.v >= 0 && x.v < n[Space::warm_row] + n[Space::warm_union]; }
 inline bool in_range(StoredView x, const Sizes& n) { return x.v >= 0 && x.v < n[Space::lexer_state] + n[Space::lead]; }
+inline bool in_range(StoredSymbol x, const Sizes& n) { return x.v >= 0 && x.v < n[Space::terminal] + n[Space::top_set]; }
+inline bool in_range(StoredEnd x, const Sizes& n) {
+    return x.v >= -1 && x.v < n[Space::terminal] + n[Space::top_set] + n[Space::trie_set];
+}
 inline bool in_range(StackDepth x, const Sizes&) { return x.v >= 0 && x.v < StackDepth::kMax; }
 inline bool in_range(Action x, const Sizes& n) {
     return x.v >= 0 && (x.is_shift() ? in_range(x.state(), n) : in_range(x.production(), n));
@@ -200,6 +216,16 @@ struct Name<WarmOperand> {
 template <>
 struct Name<StoredView> {
     static constexpr NameParts of() { return {"lexer state, or n_lexer_states + lead"}; }
+};
+template <>
+struct Name<StoredSymbol> {
+    static constexpr NameParts of() { return {"terminal, or n_terminals + set of LR states"}; }
+};
+template <>
+struct Name<StoredEnd> {
+    static constexpr NameParts of() {
+        return {"terminal, n_terminals + set of LR states, n_terminals + the number of these + set of sequences, or -1"};
+    }
 };
 template <>
 struct Name<StackDepth> {

@@ -188,6 +188,32 @@ struct LeadTables {
     }
 };
 
+// The sequences of terminals of a classifier that is not closed: it is built of them just in time (machine/partly_closed_machine.hpp).
+// A closed artifact has none of them.
+struct SequenceTables {
+    Column<SequenceNode, Maybe<SequenceNode>> sequence_before;
+    Column<SequenceNode, StoredEnd> sequence_end;
+    Offsets<TopSet, Id<Space::top_member>> top_set_offsets;
+    Column<Id<Space::top_member>, LrState> top_set_states;
+    Offsets<TrieSet, Id<Space::sequence_edge>, 2> sequence_set_offsets;
+    Column<Id<Space::sequence_edge>, StoredSymbol> sequence_set_symbols;
+    Column<Id<Space::sequence_edge>, TrieSet> sequence_set_rests;
+
+    static constexpr const char* title = "the sequences";
+    template <class F>
+    static void fields(F&& f) {
+        using T = SequenceTables;
+        f("sequence_before", &T::sequence_before, "the sequence without its end, which has a smaller number; -1: it is empty");
+        f("sequence_end", &T::sequence_end, "what it ends with; of a set of sequences one must be viable then");
+        f("top_set_offsets", &T::top_set_offsets, "lists of `top_set_states`");
+        f("top_set_states", &T::top_set_states, "the LR states of which one must be on top, sorted");
+        f("sequence_set_offsets", &T::sequence_set_offsets,
+          "lists of `sequence_set_symbols` and `sequence_set_rests`; set 0 has no sequence, set 1 the empty one only");
+        f("sequence_set_symbols", &T::sequence_set_symbols, "what a sequence of the set may begin with");
+        f("sequence_set_rests", &T::sequence_set_rests, "what follows it: a set with a smaller number");
+    }
+};
+
 // The vocabulary, as classes of tokens that do the same in every lexer state.
 struct TokenTables {
     Count<TokenClass, 0> n_classes;
@@ -267,6 +293,23 @@ struct WarmTables {
         f("warm_row_set", &T::warm_row_set, "what was gathered on the stack then; -1: nothing");
         f("warm_union_first", &T::warm_union_first, "one of two rows whose union a text met; of unions, one with a smaller number");
         f("warm_union_second", &T::warm_union_second, "the other one");
+    }
+};
+
+// What of a classifier that is not closed texts have visited: how stacks were read, from their tops on. An artifact has them with its
+// warm rows. A set gathers then what a reading emits, and `warm_set_emission` is 0.
+struct WarmReadings {
+    Column<WarmReading, Maybe<WarmReading>> warm_reading_before;
+    Column<WarmReading, LrState> warm_reading_symbol;
+    Column<WarmSet, WarmReading, Presence::optional> warm_set_reading;
+
+    static constexpr const char* title = "the warm readings";
+    template <class F>
+    static void fields(F&& f) {
+        using T = WarmReadings;
+        f("warm_reading_before", &T::warm_reading_before, "what was read above, a reading with a smaller number; -1: nothing");
+        f("warm_reading_symbol", &T::warm_reading_symbol, "the LR state that was read next");
+        f("warm_set_reading", &T::warm_set_reading, "the reading that emitted what was gathered next");
     }
 };
 

@@ -17,6 +17,7 @@ from psc.compiler.frontends.lookup import find_grammar, with_bounded_layout
 from psc.compiler.grammars import bundled_names
 from psc.grammars.compile_file import CompileReport, build_record_path, compile_to_artifact
 from psc.grammars.verification import check_verifiable
+from psc.grammars.warm_texts import WarmRowNames
 from psc.support.readable import duration, size
 from psc.vocabulary import load_tokenizer
 from psc.vocabulary.names import find_name
@@ -121,8 +122,13 @@ def as_data(report: CompileReport) -> dict[str, Any]:
         "warnings": list(report.warnings),
         "build": dict(report.record),
         "verification": report.verification,
-        "warm": None if report.warm is None else {"rows": report.warm.n_rows, "texts": [asdict(t) for t in report.warm.texts]},
+        "warm": None if report.warm is None else _warm_as_data(report.warm),
     }
+
+
+def _warm_as_data(warm: WarmRowNames) -> dict[str, Any]:
+    texts = [asdict(text) for text in warm.texts]
+    return {"rows": warm.n_rows, "texts": texts, "share_in_advance": warm.share_in_advance}
 
 
 def _write(report: CompileReport, verbose: bool) -> None:
@@ -134,6 +140,9 @@ def _write(report: CompileReport, verbose: bool) -> None:
     if report.warm is not None:
         read = sum(text.problem is None for text in report.warm.texts)
         warm = f", warm for {report.warm.n_rows:,} masks of {read:,} texts"
+        share = report.warm.share_in_advance
+        if share is not None and not report.is_closed:
+            warm += f" (what one half of them needs serves {share:.1%} of the tokens of the other half)"
     click.echo(f"{report.path}: {size(report.size)}, compiled in {duration(record['total_seconds'])}{warm}")
     if not verbose:
         return

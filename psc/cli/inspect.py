@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from psc.artifacts.format import Artifact, read_file
-from psc.artifacts.scalars import is_closed
+from psc.artifacts.scalars import is_closed, is_partly_closed
 from psc.cli.progress import Steps
 from psc.cli.report import write_json, write_pairs
 from psc.compiler.frontends.registry import title
@@ -17,6 +17,11 @@ from psc.errors import ArtifactError
 from psc.grammars.compile_file import read_build_record
 from psc.support.readable import duration, size
 
+_BUILT = {
+    "whole": "to its end",
+    "partly": "all but the stack classifier, which is built just in time, as texts come to it",
+    "tables": "its tables; the rest is built just in time, as texts come to it",
+}
 _LEXERS = {
     "basic": "basic: the longest lexeme of any terminal",
     "flush": "flush: the longest lexeme of any terminal, and nothing ignored before the first",
@@ -84,6 +89,7 @@ def describe(path: Path, artifact: Artifact) -> dict[str, Any]:
         "grammar": {key: grammar[key] for key in ("name", "sha256", "imports", "start", "language", "lexer", "keep_all_actions")},
         "tokenizer": metadata["tokenizer"],
         "closed": is_closed(artifact.arrays),
+        "closing": "whole" if is_closed(artifact.arrays) else "partly" if is_partly_closed(artifact.arrays) else "tables",
         "counts": metadata["counts"],
         "warm_rows": sum(len(artifact.arrays[name]) for name in ("warm_row_state", "warm_union_first") if name in artifact.arrays),
         "build": record,
@@ -111,7 +117,7 @@ def _pairs(report: Mapping[str, Any]) -> list[tuple[str, object]]:
         ("  fingerprint", tokenizer["fingerprint"] + (", of all its tokens" if "text_fingerprint" in tokenizer else "")),
         *((("  of its text", tokenizer["text_fingerprint"]),) if "text_fingerprint" in tokenizer else ()),
         ("  stop tokens", ", ".join(map(str, tokenizer["stop_token_ids"])) or "none"),
-        ("built", "to its end" if report["closed"] else "its tables; the rest is built just in time, as texts come to it"),
+        ("built", _BUILT[report["closing"]]),
         *((name.replace("_", " "), f"{n:,}") for name, n in report["counts"].items()),
     ]
     if report["warm_rows"]:

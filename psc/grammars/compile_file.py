@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from psc.artifacts.format import write_file
-from psc.artifacts.scalars import is_closed
+from psc.artifacts.scalars import has_lexer
 from psc.compiler.frontends.lookup import GrammarFile, find_grammar
 from psc.errors import ArtifactError
 from psc.grammars.build_grammar import build_artifact
@@ -53,7 +53,12 @@ class CompileReport:
     verification: Mapping[str, int] | None = None
     """What was compared with the paper's construction, and found equal; None where that was not requested."""
     warm: WarmRowNames | None = None
-    """The rows that texts use; None where no texts were given, or the artifact is not closed."""
+    """The rows that texts use; None where no texts were given, or the artifact has no lexer that is closed."""
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether nothing is left to be built just in time."""
+        return "not_closed" not in self.metadata
 
 
 def compile_to_artifact(
@@ -119,7 +124,7 @@ def compile_to_artifact(
 def _rows_met(
     result: Build, tokenizer_info: TokenizerInfo, texts: Sequence[tuple[str, bytes]], progress: Progress | None
 ) -> WarmRowNames | None:
-    if not texts or not is_closed(result.arrays):
+    if not texts or not has_lexer(result.arrays):
         return None
     if progress is not None:
         progress("texts to be warm for", 0, 1)

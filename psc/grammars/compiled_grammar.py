@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from psc._core import Machine
 from psc.artifacts.format import Artifact, decode, write_file
+from psc.artifacts.scalars import has_lexer
 from psc.errors import ArtifactError, DeserializeFormatError, GrammarError, PscError
 from psc.grammars.build_grammar import artifact_bytes, build_machine, describe_grammar
 from psc.grammars.grammar import Grammar, deserialized
@@ -379,6 +380,6 @@ def compiled_from_artifact(
     compiled = CompiledGrammar.from_artifact(
         artifact, tokenizer_info=tokenizer_info, place=place, cache_limit_bytes=cache_limit_bytes, **own
     )
-    if "warm_row_state" in artifact.arrays and not compiled.is_lazy:
+    if "warm_row_state" in artifact.arrays and has_lexer(artifact.arrays):
         compiled._warming = WARMER.add(compiled, composed_rows(compiled._machine), compiled.grammar_name)
     return compiled

@@ -101,7 +101,7 @@ def test_not_ours_and_other_versions() -> None:
     for content in (b"", b"PK\x03\x04", b"{}", MAGIC, MAGIC + b"\0" * 7):
         with pytest.raises(ArtifactError):
             decode(content)
-    with pytest.raises(ArtifactError, match=r"format 1; this psc reads format 4.*[Cc]ompile"):
+    with pytest.raises(ArtifactError, match=r"format 1; this psc reads format 5.*[Cc]ompile"):
         decode(MAGIC + struct.pack("<II", 1, 0) + b"\0" * 64)
     with pytest.raises(ArtifactError, match="cut short"):
         decode(MAGIC + struct.pack("<II", VERSION, 2**31) + b"\0" * 64)

@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import re
 import signal
 from collections.abc import Callable
 from pathlib import Path
@@ -248,6 +249,36 @@ def test_texts_for_what_is_not_closed(run: Run, tokenizer: Path, tmp_path: Path,
     result = run("compile", "json", "-t", tokenizer, "-o", tmp_path / "json.psc", "--warm", tmp_path / "a.json")
     assert result.exit_code == 0 and "no rows are named" in result.stderr
     assert "warm_row_state" not in run("inspect", tmp_path / "json.psc").stdout
+
+
+def test_an_artifact_that_is_partly_closed(run: Run, tokenizer: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What texts need of the missing classifier is stored, and the report says what share of other texts that serves."""
+
+    def past_the_limit(*_: object) -> None:
+        raise psc.ResourceLimitError(WHY.limit)
+
+    monkeypatch.setattr(build._core, "close_classifier", past_the_limit)
+    for name, text in {"a": '{"a": [1]}', "b": '{"b": [2]}', "c": '{"b": [[]]}', "d": '{"b": [{}, {}]}'}.items():
+        (tmp_path / f"{name}.json").write_text(text)
+    arguments = ("compile", "json", "-t", tokenizer, "--warm", *(w for n in "bcd" for w in (tmp_path / f"{n}.json", "--warm")))
+    path = tmp_path / "partly.psc"
+    result = run(*arguments, tmp_path / "a.json", "-o", path)
+    assert result.exit_code == 0 and "json: partly closed: " in result.stderr and WHY.limit in result.stderr
+    share = re.search(r"what one half of them needs serves (\d+)\.\d% of the tokens of the other half", result.stdout)
+    assert share and 0 < int(share[1]) < 100, result.stdout
+    texts = json.loads(run(*arguments, tmp_path / "a.json", "-o", path, "--json").stdout)["warm"]["texts"]
+    assert texts[0]["built"] > texts[3]["built"] and texts[3]["tokens"] > 0
+    shown = run("inspect", path)
+    assert "all but the stack classifier" in shown.stdout and "warm" in shown.stdout
+    assert json.loads(run("inspect", path, "--json").stdout)["closed"] is False
+    assert run("inspect", path, "--fst", tmp_path / "fst").exit_code == 1
+    compiled = psc.load(path)
+    assert compiled.is_lazy and compiled.wait_until_warm(60)
+    built = compiled._machine.counts()["classifier_transitions"]
+    matcher = psc.GrammarMatcher(compiled)
+    assert built > 0 and matcher.accept_string('{"b": [2')
+    matcher.mask()
+    assert compiled._machine.counts()["classifier_transitions"] == built
 
 
 def test_a_shift_reduce_conflict(run: Run, tokenizer: Path, tmp_path: Path) -> None:

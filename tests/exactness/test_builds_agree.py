@@ -1,5 +1,5 @@
-"""A grammar built just in time against the same ahead of time, with leads and without, and against an artifact that is not closed,
-over vocabularies large enough for every shortcut of the token walk.
+"""A grammar built just in time against the same ahead of time, with leads and without, and against artifacts that are not closed or
+only partly, over vocabularies large enough for every shortcut of the token walk.
 
 The two find what tokens do in different ways: one lexer state at a time with shared parts (native/classifier/token_walk.hpp), or
 for all lexer states together (native/classifier/token_classes.hpp). The oracle tests have small vocabularies, in which nothing is
@@ -9,12 +9,13 @@ shared.
 import itertools
 import random
 import re
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
 import pytest
 from bounded import bounded
-from grammar_tables import compile_with_leads
+from grammar_tables import compile_with_leads, cutting
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from lark_grammars import lark_text
@@ -52,20 +53,23 @@ def agree(grammar: psc.Grammar, info: TokenizerInfo, seed: int, *, walks: int, s
         whole = compile_ahead_of_time(grammar, info)
         opened = compile_not_closed(grammar, info, classes=seed % 2 == 0)
         leads = compile_with_leads(grammar, info)
+        with cutting() if seed % 3 else nullcontext():
+            partly = compile_not_closed(grammar, info, partly=True)
     except psc.ResourceLimitError:
         assume(False)
     rng = random.Random(seed)
     for _ in range(walks):
-        a, b, c, d = (psc.GrammarMatcher(compiled) for compiled in (lazy, whole, opened, leads))
+        a, b, *others = matchers = [psc.GrammarMatcher(compiled) for compiled in (lazy, whole, opened, leads, partly)]
         text = b""
         for _ in range(steps):
             want = b.mask()
             if rng.random() < 0.3:  # an empty machine finds its first masks for one LR state each
                 lazy._machine.clear()
+                partly._machine.clear()
             lazy._machine.most_read = rng.choice((0, 0, 1, 3))
             # Without an allowance the classifier ends anywhere, tokens are read, and what it has finished is used the next time.
             opened._machine.set_steps_to_classify(rng.choice((0, 1, 30, 1000, 30_000, 8_000_000)))
-            for got in (a.mask(), c.mask(), d.mask()):
+            for got in (a.mask(), *(m.mask() for m in others)):
                 if not np.array_equal(got, want):
                     wrong = [info.token_bytes(t) for t in bits(got ^ want)]
                     raise AssertionError((text, wrong))
@@ -73,10 +77,9 @@ def agree(grammar: psc.Grammar, info: TokenizerInfo, seed: int, *, walks: int, s
             if not choices:
                 break
             token = rng.choice(choices)
-            assert a.accept_token(token)
-            assert b.accept_token(token) and c.accept_token(token) and d.accept_token(token)
+            assert all([m.accept_token(token) for m in matchers])
             text += info.token_bytes(token)
-        assert a.is_completed() == b.is_completed() == c.is_completed() == d.is_completed()
+        assert len({m.is_completed() for m in matchers}) == 1
 
 
 @pytest.mark.parametrize("kind", KINDS)

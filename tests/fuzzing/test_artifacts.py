@@ -18,7 +18,7 @@ pytestmark = pytest.mark.skipif(not (ROOT / "fuzz").is_dir(), reason="the fuzzer
 def test_cases_do_not_depend_on_those_before(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(ROOT)
     artifacts, session = importlib.import_module("fuzz.artifacts"), importlib.import_module("fuzz.session")
-    data = artifacts.original("json", few=True, closed=True)
+    data = artifacts.original("json", few=True, closed="whole")
     before = copy.deepcopy(artifacts._HOSTILE)
     for seed in range(400):
         artifacts.altered_header(session.Case(random.Random(seed), Counter()), data)
