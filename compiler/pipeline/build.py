@@ -18,6 +18,7 @@ from pathlib import PurePath
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from psc import _core
 from psc._core import ClosedClassifier, TerminalSequences, TokenClasses, terminal_tables
@@ -189,8 +190,8 @@ def partly_closed_build(
     tables: GrammarTables,
     tokenizer: TokenizerInfo,
     found: VocabularyTables,
-    trie: IntArray,
-    realized: IntArray,
+    trie: npt.NDArray[np.int32],
+    realized: npt.NDArray[np.int32],
     why: NotClosed,
 ) -> Build:
     """The arrays and metadata of an artifact that has everything but the classifier, with no times yet.
