@@ -14,7 +14,7 @@ from psc.compiler.expressions.expression import Expression
 
 END = "$END"
 
-LarkLexer = OneOf["contextual", "basic", "flush", "modal", "flush-modal"]
+LarkLexer = OneOf["contextual", "basic", "flush", "flush-contextual", "modal", "flush-modal"]
 """How a Lark grammar's text may be cut into terminals."""
 
 LexerKind = OneOf[LarkLexer, "any", "indented"]

@@ -30,6 +30,12 @@ _LIKE_EBNF_TOKENS: Final = re.compile(r"<[^\s<>]|Token")
 """What a text in EBNF has that names tokens; no parser is imported for others."""
 
 
+def _layout_settings(text: str) -> Settings:
+    from psc.compiler.frontends.layout import LayoutSettings
+
+    return LayoutSettings.of_text(text) if text else NO_SETTINGS
+
+
 class _Lark(FrontEnd):
     def read(self, text: str, options: GrammarOptions, origin: str, names: TokenNames | None) -> Cfg:
         from psc.compiler.frontends.lark.front_end import parse
@@ -57,12 +63,10 @@ class _Lark(FrontEnd):
             from psc.compiler.frontends.lark.indenter_settings import IndenterSettings
 
             return IndenterSettings.of_text(text)
-        from psc.compiler.frontends.lark.layout import LayoutSettings
-
-        return LayoutSettings.of_text(text) if text else NO_SETTINGS
+        return _layout_settings(text)
 
     def named_settings(self, option: str) -> Settings:
-        from psc.compiler.frontends.lark.layout import named
+        from psc.compiler.frontends.layout import named
 
         return named(option)
 
@@ -100,9 +104,21 @@ class _Lark(FrontEnd):
 
 class _Ebnf(FrontEnd):
     def read(self, text: str, options: GrammarOptions, origin: str, names: TokenNames | None) -> RuleSet:
+        from psc.compiler.frontends.ebnf.layout import load_bounded
         from psc.compiler.frontends.ebnf.parser import load_ebnf
+        from psc.compiler.frontends.layout import LayoutSettings
 
+        if isinstance(options.settings, LayoutSettings):
+            return load_bounded(text, options.settings, root=options.start, source_name=origin)
         return load_ebnf(text, root=options.start, source_name=origin, names=names)
+
+    def settings_of(self, text: str) -> Settings:
+        return _layout_settings(text)
+
+    def named_settings(self, option: str) -> Settings:
+        from psc.compiler.frontends.layout import named
+
+        return named(option)
 
     def language_of(self, text: str) -> str:
         from psc.compiler.frontends.iso.recognition import is_iso
@@ -284,12 +300,12 @@ FRONT_ENDS: dict[str, FrontEnd] = {
             title="Lark",
             a_grammar="a Lark grammar",
             suffixes=(".lark",),
-            lexers=("contextual", "basic", "flush", "modal", "flush-modal", "indented"),
+            lexers=("contextual", "basic", "flush", "flush-contextual", "modal", "flush-modal", "indented"),
             defaults=GrammarOptions(start="start", lexer="contextual", keep_all_actions=False),
             has_settings=True,
             keeps_tables=True,
         ),
-        _Ebnf(language="ebnf", title="EBNF", a_grammar="an EBNF grammar", suffixes=(".ebnf", ".gbnf")),
+        _Ebnf(language="ebnf", title="EBNF", a_grammar="an EBNF grammar", suffixes=(".ebnf", ".gbnf"), has_settings=True),
         _W3c(language="w3c_ebnf", title="W3C's EBNF", a_grammar="a grammar in W3C's EBNF"),
         _Iso(language="iso_ebnf", title="ISO's EBNF", a_grammar="a grammar in ISO's EBNF"),
         _Antlr(

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from psc.compiler.cfg.grammar import LarkLexer
 from psc.compiler.frontends.registry import suffixes
-from psc.compiler.grammars.bounded_lines import BOUNDED_LINES, BoundedLines
+from psc.compiler.grammars.bounded_lines import BOUNDED_LINES, WITHOUT_BOUNDS, BoundedLines
 from psc.errors import GrammarError
 
 _FOLDER = Path(__file__).parent
@@ -60,7 +60,7 @@ def bundled_lexer(name: str, *, flush: bool = False) -> LarkLexer:
         flush: whether a text is to begin with its first word.
     """
     if name in _CONTEXTUAL:
-        return "contextual"
+        return "flush-contextual" if flush and not BOUNDED_LINES[name].until else "contextual"
     if name in _MODAL:
         return "flush-modal" if flush else "modal"
     return "flush" if flush else "basic"
@@ -77,19 +77,14 @@ def bundled_bounds_layout(name: str) -> bool:
 
 
 def why_unbounded(name: str) -> str:
-    """Why a bundled grammar has no bounded layout; empty where it has.
-
-    It has, where it ignores blanks and comments alone, or `bounded_lines` defines its other layout again.
-    """
-    if name in _CONTEXTUAL and name not in BOUNDED_LINES:
-        return "its layout says what belongs to what, and is in its rules"
-    return "" if bundled_path(name).suffix == ".lark" else "a grammar in EBNF has its layout in its rules"
+    """Why a bundled grammar has no bounded layout; empty where it has."""
+    return WITHOUT_BOUNDS.get(name, "")
 
 
-def bounded_lines_of(text: str) -> BoundedLines:
-    """What a text in Lark's language is read with for bounded layout: nothing, but of bundled grammars with lines in rules."""
+def bounded_lines_of(text: str) -> BoundedLines | None:
+    """What a text is read with for bounded layout; None, but of bundled grammars with layout in rules."""
     of_parts = ((lines, (name, *(f"{name}?{part}" for part in bundled_parts(name)))) for name, lines in BOUNDED_LINES.items())
-    return next((lines for lines, specs in of_parts if text in map(bundled_text, specs)), BoundedLines(""))
+    return next((lines for lines, specs in of_parts if text in map(bundled_text, specs)), None)
 
 
 def bundled_text(spec: str) -> str:

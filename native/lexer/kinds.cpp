@@ -75,6 +75,24 @@ private:
     std::vector<Word> ignored_somewhere_;
 };
 
+std::vector<Word> by_rank(const AllTerminals& terminals) {
+    std::vector<Word> found(terminals.rank.size());
+    for (std::size_t t = 0; t < found.size(); ++t) found[terminals.rank[t]] = static_cast<Word>(t);
+    return found;
+}
+
+// `lexed` with each terminal of `refused` where the one before it in rank is.
+std::vector<Word> with_refused(const std::vector<Word>& lexed, const std::vector<Word>& by_rank, const std::vector<bool>& refused) {
+    std::vector<bool> is_lexed(by_rank.size());
+    for (Word t : lexed) is_lexed[t] = true;
+    for (std::size_t i = 1; i < by_rank.size(); ++i)
+        if (refused[by_rank[i]]) is_lexed[by_rank[i]] = is_lexed[by_rank[i - 1]];
+    std::vector<Word> found;
+    for (std::size_t t = 0; t < is_lexed.size(); ++t)
+        if (is_lexed[t]) found.push_back(static_cast<Word>(t));
+    return found;
+}
+
 // The terminals that are lexed where the parser can take `can_take`.
 std::vector<Word> allowed_terminals(const std::vector<bool>& modal, const std::vector<bool>& never,
                                     const std::vector<Word>& can_take) {
@@ -98,17 +116,21 @@ std::unique_ptr<Lexer> make_lexer(const LrTables& lr, const AllTerminals& termin
     contexts.of_top.assign(lr.n_lr_states, {});
     const bool is_modal = kind == LexerKind::modal || kind == LexerKind::flush_modal;
     const auto modal = winners_over_ignored(terminals);
-    const auto never = is_modal ? never_taken(lr, not_ignored(terminals)) : std::vector<bool>{};
+    const bool is_contextual = kind == LexerKind::contextual || kind == LexerKind::flush_contextual;
+    const auto never =
+        is_modal || kind == LexerKind::flush_contextual ? never_taken(lr, not_ignored(terminals)) : std::vector<bool>{};
     const auto indented = kind == LexerKind::indented ? std::make_optional<Indented>(lr, terminals) : std::nullopt;
-    const bool is_flush = kind == LexerKind::flush || kind == LexerKind::flush_modal;
+    const bool is_flush = kind == LexerKind::flush || kind == LexerKind::flush_modal || kind == LexerKind::flush_contextual;
+    const auto ranked = by_rank(terminals);
     for (LrState state : resting_states(lr)) {
         TerminalContext context;
         auto& allowed = context.terminals;
         for (Word t = 0; t + 1 < lr.n_terminals; ++t)
-            if (kind == LexerKind::flush || (terminals.ignored[t] && kind == LexerKind::contextual) ||
+            if (kind == LexerKind::flush || (terminals.ignored[t] && is_contextual) ||
                 (indented && indented->is_lexed(t, lr, state)) || !lr.cell(state, {t}).empty())
                 allowed.push_back(t);
         if (is_modal) allowed = allowed_terminals(modal, never, allowed);
+        if (kind == LexerKind::flush_contextual) allowed = with_refused(allowed, ranked, never);
         if (is_flush && state == LrState{0}) {
             context.flush = true;
             std::erase_if(allowed, [&](Word t) { return terminals.ignored[t]; });

@@ -20,12 +20,13 @@ LexerKind lexer_kind(const std::string& name) {
     if (name == "basic") return LexerKind::basic;
     if (name == "flush") return LexerKind::flush;
     if (name == "contextual") return LexerKind::contextual;
+    if (name == "flush-contextual") return LexerKind::flush_contextual;
     if (name == "indented") return LexerKind::indented;
     if (name == "modal") return LexerKind::modal;
     if (name == "flush-modal") return LexerKind::flush_modal;
     if (name == "any") return LexerKind::any;
     throw std::invalid_argument("no lexer is called '" + name +
-                                "'; there are basic, flush, contextual, indented, modal, flush-modal and any");
+                                "'; there are basic, flush, contextual, flush-contextual, indented, modal, flush-modal and any");
 }
 
 AllTerminals all_terminals(const ByteAutomaton& automaton, Ints rank, Bytes ignored) {

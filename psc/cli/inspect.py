@@ -28,6 +28,7 @@ _LEXERS = {
     "modal": "modal: the longest lexeme of any terminal, and in some places only of those that the parser can take",
     "flush-modal": "flush-modal: as modal, and no lexeme begins with what is ignored before the first",
     "contextual": "contextual: the longest lexeme of a terminal that the parser can take",
+    "flush-contextual": "flush-contextual: as contextual, and nothing ignored before the first",
     "indented": "indented: the longest lexeme of a terminal that the parser can take, or of a line end",
     "any": "any: a lexeme may end wherever it matches",
 }

@@ -220,7 +220,7 @@ class GrammarCompiler:
             named_grammars: what the dialect refers to, see ``Grammar.from_lark``.
             dialect: what the text is in, where that is not to be seen from the text, see ``Grammar.from_lark``.
             start: the rule that a whole text must match.
-            lexer: "contextual", "basic", "flush", "modal" or "flush-modal", see ``Grammar.from_lark``.
+            lexer: "contextual", "basic", "modal", or one of these with "flush", see ``Grammar.from_lark``.
             keep_all_actions: take any context-free grammar, where Lark would refuse it or resolve a conflict.
             indenter: what Lark's ``postlex=`` has, where that is an ``Indenter``, see ``Grammar.from_lark``.
             refuse_conflicts: raise where Lark lets a shift win over a reduction, see ``Grammar.from_lark``.

@@ -443,7 +443,13 @@ class Explainer:
         return f"{what} {how} {_either(names) or 'nothing'}, which the parser cannot take here"
 
     def _no_step(self, matcher: GrammarMatcher, index: int, state: LexerState, at_start: bool, what: str) -> str:
-        contextual = self.compiled.metadata["grammar"]["lexer"] in ("contextual", "modal", "flush-modal", "indented")
+        contextual = self.compiled.metadata["grammar"]["lexer"] in (
+            "contextual",
+            "flush-contextual",
+            "modal",
+            "flush-modal",
+            "indented",
+        )
         no_terminal = f"no terminal{' that the parser can take here' if contextual else ''} begins with {what}"
         if at_start:
             return no_terminal

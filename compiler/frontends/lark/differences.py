@@ -53,7 +53,7 @@ def _line_ends(grammar: Cfg) -> dict[int, int]:
 
 def lark_differences(grammar: Cfg, automaton: TerminalAutomaton, lr: LrTables) -> tuple[str, ...]:
     """One warning for each kind of difference, naming terminals; empty where Lark's lexer and ours agree."""
-    if grammar.lexer in ("flush", "modal", "flush-modal"):  # which Lark does not have
+    if grammar.lexer in ("flush", "flush-contextual", "modal", "flush-modal"):  # which Lark does not have
         return ()
     written = _line_ends(grammar)
 

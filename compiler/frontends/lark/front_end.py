@@ -11,8 +11,10 @@ from psc.compiler.frontends.front_end import GrammarOptions, RefusedTextError
 from psc.compiler.frontends.lark import loader
 from psc.compiler.frontends.lark.first_line import said
 from psc.compiler.frontends.lark.indenter_settings import IndenterSettings
-from psc.compiler.frontends.lark.layout import LayoutSettings, bounded_layout
+from psc.compiler.frontends.lark.layout import bounded_layout
+from psc.compiler.frontends.layout import LayoutSettings
 from psc.compiler.grammars import bounded_lines_of
+from psc.compiler.grammars.bounded_lines import BoundedLines
 from psc.errors import GrammarError, ResourceLimitError
 
 
@@ -25,11 +27,11 @@ def parse(text: str, options: GrammarOptions, origin: str, names: TokenNames | N
     try:
         if not isinstance(options.settings, LayoutSettings):
             return _load(text, options, origin)  # with an indenter, too
-        lines = bounded_lines_of(text)
+        lines = bounded_lines_of(text) or BoundedLines("")
         if lines.until:  # what is behind it is all that the bounds leave out
             bounded = _load(text.partition(lines.until)[0], options, origin)
             return replace(bounded, source=text, settings=options.settings.text)
-        grammar = _load(lines.behind(text, options.settings.max_blanks), options, origin)
+        grammar = _load(text + lines.counted(options.settings.max_blanks), options, origin)
         return replace(bounded_layout(grammar, options.settings, lines.kept), source=text)
     except ResourceLimitError:
         raise

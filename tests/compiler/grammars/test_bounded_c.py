@@ -9,7 +9,7 @@ import re
 import pytest
 from bundled_texts import takes
 
-from psc.compiler.frontends.lark.layout import BOUNDED
+from psc.compiler.frontends.layout import BOUNDED
 
 TEXTS = [
     "#include <a.h>\n#define B(c) \\\n    ((c) / 2)\n\nint main(void)\n{\n    return B(4) / 2;\n}\n",
@@ -72,11 +72,8 @@ def _is_short(run: str) -> bool:
 def _is_bounded_directive(before: str, line: str) -> bool:
     """Of a line of the preprocessor, and the blanks before it: among these is no backslash from the first line end on."""
     of_lines = re.sub(r"^(?:[\t\v\f\r ]|\\\n)*", "", before)
-    within = re.sub(r"(?:[\t\v\f\r ]|\\\n)+$", "", line)
-    runs = [found[0].replace("\\\n", "\n") for found in re.finditer(r"(?:[\t\v\f\r ]|\\\n)+", within)]
-    return (
-        "\\" not in of_lines and not re.search(r"//|/\*|\\[\t\v\f\r ]", line) and all(map(_is_short, [*runs, line[len(within) :]]))
-    )
+    runs = [found[0].replace("\\\n", "\n") for found in re.finditer(r"(?:[\t\v\f\r ]|\\\n)+", line)]
+    return "\\" not in of_lines and not re.search(r"//|/\*|\\[\t\v\f\r ]", line) and all(map(_is_short, runs))
 
 
 def test_what_is_left_of_texts() -> None:

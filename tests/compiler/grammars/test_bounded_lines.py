@@ -12,7 +12,7 @@ import pytest
 from bundled_texts import takes
 from javascript_texts import ACCEPTED, INSERTED, PROGRAM, lines
 
-from psc.compiler.frontends.lark.layout import BOUNDED
+from psc.compiler.frontends.layout import BOUNDED
 
 TYPED = """\
 interface A<T extends B = C> { readonly a?: string; [b: string]: number | undefined }

@@ -9,7 +9,7 @@ import re
 import pytest
 from bundled_texts import takes
 
-from psc.compiler.frontends.lark.layout import BOUNDED
+from psc.compiler.frontends.layout import BOUNDED
 
 EMPTY = 8  # lines
 TEXTS = [
