@@ -191,11 +191,15 @@ void Matcher::forget_steps() {
 // Reads bytes and keeps the configurations that have a continuation. False, and nothing is allocated, when none has.
 bool Matcher::advance(std::span<const std::uint8_t> bytes, Configurations& configurations) {
     Arena::Attempt attempt(arena_);
+    const auto n_compared = static_cast<std::ptrdiff_t>(new_comparisons_.size());
     if (!lex_all(bytes, configurations)) return false;
     Graph graph;
     narrow(configurations, graph);
     std::erase_if(configurations, [&](const Configuration& t) { return !alive(t); });
-    if (configurations.empty()) return false;
+    if (configurations.empty()) {
+        new_comparisons_.erase(new_comparisons_.begin() + n_compared, new_comparisons_.end());  // of nodes that go
+        return false;
+    }
     attempt.keep();
     return true;
 }

@@ -24,6 +24,7 @@ bool Matcher::make_known_step(TokenId token) {
     });
     if (!step) return false;
     Arena::Attempt attempt(arena_);
+    new_comparisons_.clear();  // of a call that ended early, if any
     for (std::size_t i = step->counts.n_seen; i < step->counts.n_states(); ++i) base = node(step->states[i], base);
     push(base, step->to);
     attempt.keep();

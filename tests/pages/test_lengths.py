@@ -13,9 +13,9 @@ PAGES = {
 WORDS, WORDS_BETWEEN_HEADINGS = 1500, 300
 # Longer pages and their counts: made from code or figures, or not yet split. A page that shrinks takes its number along.
 LONGER = {
-    "docs/artifact-format.md": 2661,
+    "docs/artifact-format.md": 2968,
     "docs/benchmarks.md": 1996,
-    "docs/limits.md": 1694,
+    "docs/limits.md": 1697,
 }
 FEWER_HEADINGS = {
     "CONTRIBUTING.md": 355,
