@@ -45,7 +45,7 @@ BAD = {
     "time": (f'[defaults]\ntime = "soon"\n{GOOD}', "jobs.toml:2: time: 'soon' is not a time; write it as in"),
     "lexer": (
         f'{GOOD}lexer = "longest"\n',
-        'jobs.toml:4: lexer = "longest": there are contextual, basic, flush, modal, flush-modal',
+        'jobs.toml:4: lexer = "longest": there are contextual, basic, flush, flush-contextual, modal, flush-modal',
     ),
     "name of a path": (f'{GOOD}name = "../x"\n', "jobs.toml:4: '../x' cannot be the name of a grammar or tokenizer"),
     "unknown grammar": (GOOD.replace("grammars/sums.ebnf", "jaba"), "jobs.toml:2: jaba: no such file, nor a bundled grammar"),

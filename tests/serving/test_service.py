@@ -165,8 +165,8 @@ class TestValidation:
         with monkeypatch.context() as patch:
             patch.setattr(PrepareLiterals, "literal", raising)
             with pytest.raises(MemoryError):
-                serving.validate("lark", 'start: A\nA: "a"')
-        serving.validate("lark", 'start: A\nA: "a"')
+                serving.validate("lark", 'start: A\nA: "a" /b/')
+        serving.validate("lark", 'start: A\nA: "a" /b/')
 
     def test_the_oldest_are_forgotten(self) -> None:
         read: list[str] = []
