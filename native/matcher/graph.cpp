@@ -16,9 +16,9 @@ namespace psc {
 namespace {
 // Pops whose results are shared by paths that meet, which is also how deep that recursion goes.
 constexpr Word kMaxShared = 64;
-// Pairs of nodes that are compared while a token is read; nodes of one LR state that one is compared with; nodes of a list of which each
-// is compared with each; and those that are kept for the next tokens.
-constexpr std::size_t kMaxCompared = 1 << 14, kMaxSame = 8, kMaxInList = 32, kMaxKept = 1 << 13;
+// Steps of comparing nodes while a token is read, beyond which none are compared; nodes of one LR state that one is compared with; nodes of
+// a list of which each is compared with each; and results that are kept for the next tokens.
+constexpr std::size_t kMaxCompared = 1 << 15, kMaxSame = 8, kMaxInList = 8, kMaxKept = 1 << 13;
 }  // namespace
 
 bool Matcher::lex_all(std::span<const std::uint8_t> bytes, Configurations& configurations) {
@@ -175,7 +175,7 @@ Matcher::Nodes Matcher::pop_level_by_level(const Node* from, Word pops) {
 bool Matcher::includes(const Node* whole, const Node* part, Graph& graph) {
     if (whole == part) return true;
     // A row that is read is cached by what was looked at, and that is looked at by each stack that is left out.
-    if (whole->state != part->state || !watched_.seen.empty()) return false;
+    if (whole->state != part->state || !watched_.seen.empty() || ++graph.n_compared >= kMaxCompared) return false;
     struct Compared {
         const Node *whole, *part;
         std::size_t at, with;  // the parent of `part` that is compared with one of `whole`
@@ -185,6 +185,7 @@ bool Matcher::includes(const Node* whole, const Node* part, Graph& graph) {
     if (!known) open.push_back({whole, part, 0, 0});
     while (!open.empty()) {
         work_.spend();
+        if (++graph.n_compared >= kMaxCompared) return false;
         Compared& last = open.back();
         const auto theirs = parents_of(*last.whole), own = parents_of(*last.part);
         const bool is_bottom = own.empty() || theirs.empty();
@@ -197,7 +198,6 @@ bool Matcher::includes(const Node* whole, const Node* part, Graph& graph) {
         const Node *a = theirs[last.with], *b = own[last.at];
         const auto decided = a == b ? std::optional(true) : a->state != b->state ? std::optional(false) : compared(a, b, graph);
         if (!decided) {
-            if (graph.comparisons.size() + open.size() >= kMaxCompared) return false;
             open.push_back({a, b, 0, 0});
         } else if (*decided) {
             ++last.at, last.with = 0;

@@ -30,6 +30,7 @@ struct Matcher::Graph {
     std::unordered_multimap<std::uint64_t, const Node*> made;  // by what they hold
     Comparisons compared;
     std::vector<Comparison> comparisons;  // the same, in order
+    std::size_t n_compared = 0;           // steps
     void add(const Comparison& c) {
         comparisons.push_back(c);
         compared.keep(c);

@@ -32,7 +32,7 @@ import psc
 from psc.vocabulary.tokenizer_info import TokenizerInfo
 
 MOST_HISTORIES = 40  # of one length
-BUILDS = ("just in time", "ahead of time", "with leads", "not closed", "tokens read")
+BUILDS = ("just in time", "ahead of time", "with leads", "partly closed", "not closed", "tokens read")
 
 
 def some_builds(rng: random.Random) -> tuple[str, str]:
@@ -64,6 +64,7 @@ class Language:
                 "just in time": lambda: self.just_in_time(text, info),
                 "ahead of time": lambda: compile_ahead(read, info),
                 "with leads": lambda: compile_with_leads(read, info),
+                "partly closed": lambda: compile_not_closed(read, info, partly=True),
                 "not closed": lambda: compile_not_closed(read, info),
                 "tokens read": lambda: compile_not_closed(read, info, classes=False),
             }
