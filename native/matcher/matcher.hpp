@@ -164,7 +164,7 @@ private:
         bool includes;
     };
     struct Comparisons;  // by their nodes
-    struct Graph;        // what is known of the stacks while a token is read
+    struct Graph;        // results about the stacks that paths share while a token is read
     struct Driven;       // the same as lr/graph.hpp drives it
     Stack first_stack(const Node* top) const;
     static std::span<const Node* const> parents_of(const Node& n) {

@@ -33,7 +33,7 @@ class WarmText:
     problem: str | None
     """Why it was not read to its end, with the place; None where it was."""
     built: int = 0
-    """How often something had to be built just in time that the texts before had not needed; at most as often in as many tokens."""
+    """How many transitions of the classifier psc built for it, beyond those of the texts before; a token may need several."""
 
 
 @dataclass(frozen=True)

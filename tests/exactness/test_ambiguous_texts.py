@@ -80,7 +80,7 @@ def test_masks_of_a_twin(name: str, seed: int) -> None:
 
 @pytest.mark.parametrize("name", TWINS)
 def test_a_character_costs_little_wherever_it_comes(name: str) -> None:
-    """Counted in steps of work: so many are allowed for each character and its mask."""
+    """A character and its mask may take so many steps of work, wherever they come in the text."""
     repeated = TWINS[name][2]
     matcher = psc.GrammarMatcher(compiled(TWINS[name][0]), max_steps=20_000)
     for i in range(800):

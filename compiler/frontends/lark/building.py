@@ -233,7 +233,7 @@ class DefinitionBuilder(GrammarBuilder):
         return names <= defined.keys() and defined.keys() >= set(self._ignore_names)
 
     def _has_arguments(self, use: Tree[Any], parameters: tuple[str, ...]) -> bool:
-        """Whether a use of a template has as many arguments as the template has parameters."""
+        """Whether the use of a template gives an argument for each of its parameters."""
         name: Any = use.children[0]
         of = self._definitions.get(name.name)
         return name.name in parameters or (of is not None and len(of.params) == len(use.children) - 1)
