@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 engine = pytest.importorskip("sglang_engine", exc_type=ImportError)
+from hostile_texts import COSTLY_MASKS  # noqa: E402
 from sglang.srt.constrained import xgrammar_backend  # noqa: E402
 from sglang.srt.constrained.base_grammar_backend import InvalidGrammarObject  # noqa: E402
 from sglang_engine import VOCAB_SIZE, Engine, plugin, token_bytes, token_of, tokenizer, xgrammars_own  # noqa: E402
@@ -101,16 +102,13 @@ def test_a_grammar_that_cannot_go_on_aborts_its_request_alone(place: str, monkey
         assert finish(requests, other) == b"ab"
 
 
-HOSTILE = 'root ::= root root root | "a" | "b" | ""'
-
-
 def test_a_hostile_grammar_fails_alone_and_is_asked_once(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     """The masks of the others are what they are without it, in the step in which it fails, too."""
     monkeypatch.setenv("PSC_MASK_STEPS", "3000")
     with plugin():
         requests = Engine(monkeypatch, "psc")
         batch = [requests.request(regex="[ab]*") for _ in range(15)]
-        hostile = requests.request(ebnf=HOSTILE)
+        hostile = requests.request(ebnf=COSTLY_MASKS)
         batch.insert(6, hostile)
         expected = np.flatnonzero(requests.mask(batch[0])[0]).tolist()
         for _ in range(100):
@@ -133,7 +131,7 @@ def test_a_first_mask_that_costs_too_much_is_an_error_of_the_request(monkeypatch
     monkeypatch.setenv("PSC_MASK_STEPS", "10")
     with plugin():
         requests = Engine(monkeypatch, "psc")
-        refused = requests.request(ebnf=HOSTILE)
+        refused = requests.request(ebnf=COSTLY_MASKS)
         assert "steps for one token or mask: more than 10" in refused.to_finish.message
 
 

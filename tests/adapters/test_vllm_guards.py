@@ -13,6 +13,7 @@ import pytest
 
 pytest.importorskip("vllm")
 import vllm_engine as engine
+from hostile_texts import COSTLY_MASKS
 from vllm import plugins
 from vllm_requests import SCHEMA, Reasoner, allowed, ids
 
@@ -25,7 +26,6 @@ from psc.errors import ResourceLimitError
 from psc.serving import OptionError
 
 pytestmark = pytest.mark.filterwarnings("ignore")
-HOSTILE = 'root ::= root root root | "a" | "b" | ""'
 
 
 @pytest.fixture(autouse=True)
@@ -71,7 +71,7 @@ class TestBadInput:
         constraints: list[dict[str, Any]] = [{"regex": "[ab]+"}, {"json": SCHEMA}, {"choice": ["ab", "abc"]}]
         good = {f"good{i}": engine.ready(manager, f"good{i}", engine.parameters(**c)) for i, c in enumerate(constraints * 5)}
         good["good"] = engine.ready(manager, "good", engine.parameters(regex="[ab]+"))
-        bad = engine.ready(manager, "bad", engine.parameters(grammar=HOSTILE))
+        bad = engine.ready(manager, "bad", engine.parameters(grammar=COSTLY_MASKS))
         requests = dict(random.Random(1).sample(list({**good, "bad": bad}.items()), len(good) + 1))
         grammar = bad.structured_output_request.grammar
         before = manager.backend.service.snapshot().get("failures", 0)
@@ -100,7 +100,7 @@ class TestBadInput:
     def test_a_first_mask_that_costs_too_much_is_an_error_of_the_request(self) -> None:
         manager = engine.manager(engine.config(additional={"mask_steps": 10}))
         with pytest.raises(ResourceLimitError, match="steps for one token or mask: more than 10"):
-            engine.ready(manager, "bad", engine.parameters(grammar=HOSTILE))
+            engine.ready(manager, "bad", engine.parameters(grammar=COSTLY_MASKS))
         assert manager.backend.service.snapshot()["failures"] >= 1
 
     def test_an_option_that_does_not_exist(self) -> None:

@@ -6,6 +6,7 @@ import random
 
 import numpy as np
 import pytest
+from hostile_texts import COSTLY_MASKS
 from hypothesis import given
 from hypothesis import strategies as st
 from vocabularies import tokenizer
@@ -210,12 +211,9 @@ def test_the_rows_outlive_the_buffer() -> None:
     np.testing.assert_array_equal(rows[1], psc.GrammarMatcher(KEPT["one word", False]).mask())
 
 
-HOSTILE = 'root ::= root root root | "a" | "b" | ""'
-
-
 def hostile(tokens: int = 40) -> psc.GrammarMatcher:
     """A matcher whose mask needs more steps than it may take."""
-    matcher = psc.GrammarMatcher(psc.GrammarCompiler(INFO, store=False).compile_grammar(HOSTILE), max_steps=200)
+    matcher = psc.GrammarMatcher(psc.GrammarCompiler(INFO, store=False).compile_grammar(COSTLY_MASKS), max_steps=200)
     for _ in range(tokens):
         assert matcher.accept_string("a")
     return matcher

@@ -13,6 +13,9 @@ import time
 MAX_SECONDS = 60
 """Of processor time for one text: a guard against hangs on a loaded machine, not a measure."""
 
+COSTLY_MASKS = 'root ::= root "a" root | "a" root | root "a" | "b" | ""'
+"""Compiles at once (GBNF). Of `a` after `a` each may stand before, between or behind, so that a mask costs more after each."""
+
 Texts = dict[str, tuple[str, str | None]]
 
 
