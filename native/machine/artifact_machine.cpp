@@ -83,11 +83,6 @@ ArtifactMachine::ArtifactMachine(ArtifactTables tables, std::size_t cache_limit)
     begin();
 }
 
-void ArtifactMachine::add_members(EngineCache&, EmissionSet set, std::vector<Word>& out) {
-    const auto labels = words_of(classifier_.labels[classifier_.label_offsets[set]]);
-    out.insert(out.end(), labels.begin(), labels.end());
-}
-
 MaskRow ArtifactMachine::compose(EngineCache& cache, LexerView view, std::span<const Word> members) {
     const ClassifierTables& t = classifier_;
     const Word lead = view.v - t_.lexer.n_lexer_states;

@@ -33,7 +33,7 @@ public:
     ArtifactMachine(ArtifactTables tables, std::size_t cache_limit);
 
     // Whether its classifier is stored as well.
-    bool is_closed() const { return !classifier_visits_; }
+    bool is_closed() const { return !engine_cache()->growing; }
     // In which the classifier begins to read a stack.
     ClassifierState start_of_stacks() const { return classifier_.start; }
     // The names of rows that texts met before; see machine/warm_rows.hpp.
@@ -67,7 +67,6 @@ protected:
         ComposedRows composed;
     };
 
-    void add_members(EngineCache& cache, EmissionSet set, std::vector<Word>& out) override;
     std::shared_ptr<RowCache> new_cache() const override { return std::make_shared<Composed>(vocabulary_.size); }
     const ArtifactTables& tables() const { return t_; }
 

@@ -12,7 +12,7 @@ namespace psc {
 std::size_t EngineCache::bytes() const {
     return RowCache::bytes() + unions.bytes() + row_ids.bytes() + gathered.bytes() + steps.bytes() + views.bytes() +
            starts.size() * sizeof(ClassifierState) + arc_ids.bytes() + arcs.size() * sizeof(Transition) + read_counts.bytes() +
-           read_rows.bytes();
+           read_rows.bytes() + (growing ? growing->classifier.bytes() : 0);
 }
 
 bool Engine::is_text(TokenId token) const { return readable_ && readable_->is_text(token); }
@@ -36,6 +36,32 @@ bool Engine::stored_transition(ClassifierState state, LrState symbol, Transition
     const std::size_t i = &*at - t.arc_symbol.data();
     out = {t.arc_next.at(i), t.arc_skip.at(i).v, t.arc_emission.at(i)};
     return true;
+}
+
+Transition Engine::build_transition(EngineCache& cache, ClassifierState state, LrState symbol, Work& work) {
+    const PatientLock lock(lock_);
+    if (const auto known = cache.arc_ids.find(state, symbol)) return cache.arcs[known.v];
+    const Work::Lent lent(cache.growing->allowance, work);
+    const Transition arc = cache.growing->classifier.step(state, symbol);
+    cache.arcs.push_back(arc);
+    cache.arc_ids.insert(state, symbol, ArcId{static_cast<Word>(cache.arcs.size()) - 1});
+    limit(cache);
+    return arc;
+}
+
+void Engine::add_members(const EngineCache& cache, EmissionSet set, std::vector<Word>& out) const {
+    const auto add = [&](std::span<const Word> members) { out.insert(out.end(), members.begin(), members.end()); };
+    if (!cache.growing) return add(words_of(classifier_.labels[classifier_.label_offsets[set]]));
+    const Classifier& classifier = cache.growing->classifier;
+    for (Emission emission : classifier.emissions_of(set)) add(words_of(classifier.sequences_of(emission)));
+}
+
+std::vector<std::vector<Terminal>> Engine::emitted_sequences(const EngineCache& cache, EmissionSet set) const {
+    if (!cache.growing) return {};
+    const PatientLock lock(lock_);
+    std::vector<Word> members;
+    add_members(cache, set, members);
+    return cache.growing->trie.terminals_of(ids_of<SequenceNode>(std::span<const Word>(members)));
 }
 
 Gathered Engine::make_union(EngineCache& cache, Gathered set, EmissionSet emission) {

@@ -3,7 +3,7 @@
 // An engine is either an artifact's tables (machine/artifact_machine.hpp), complete when it is made, or is built on first visit
 // (machine/lazy_machine.hpp), or has a stored lexer and a classifier that is built on first visit (machine/partly_closed_machine.hpp).
 // All are read through the same functions, by the same matcher: a look-up in a table or in a map. Only what is not there takes another
-// way: LexerVisits and ClassifierVisits build it under the machine's lock. An engine has none of what it has stored.
+// way: LexerVisits and the cache's GrowingClassifier build it under the machine's lock. An engine has none of what it has stored.
 //
 // The engine, its cache and its policy are three values. The engine is what the grammar is; it stays. An EngineCache is what a limit on
 // memory bounds: rows and, of an engine that is built on first visit, the classifier as far as it is built. Each function that uses
@@ -25,6 +25,7 @@
 #include "base/concurrent.hpp"
 #include "base/interned.hpp"
 #include "base/work.hpp"
+#include "classifier/classifier.hpp"
 #include "lexer/lexer.hpp"
 #include "lr/tables.hpp"
 #include "machine/known_steps.hpp"
@@ -36,6 +37,16 @@ namespace psc {
 
 class VocabularyIndex;
 struct LexemeFragment;
+
+// A classifier as far as stacks have asked for it, over sequences that are there or are found meanwhile.
+struct GrowingClassifier {
+    // Refers to what it is given, not any more when it is destroyed.
+    GrowingClassifier(const LrTables& lr, const StackPredecessors& below, const SequenceTrie& sequences, Work& work)
+        : trie(sequences), allowance(work), classifier(lr, below, sequences, work) {}
+    const SequenceTrie& trie;
+    Work& allowance;  // lent by the call that builds
+    Classifier classifier;
+};
 
 class EngineCache : public RowCache {
 public:
@@ -51,6 +62,7 @@ public:
     StableVector<ClassifierState> starts;  // per view
     SharedIdMap<ClassifierState, LrState, ArcId> arc_ids;
     StableVector<Transition> arcs;
+    std::unique_ptr<GrowingClassifier> growing;  // null: the classifier is stored
     ReadingPolicy::Counts read_counts;
     ReadRows read_rows;
     std::size_t read_bytes = 0;  // of rows from read_row(); under the lock
@@ -70,17 +82,6 @@ public:
 
 protected:
     ~LexerVisits() = default;
-};
-
-// The same of its classifier.
-class ClassifierVisits {
-public:
-    virtual Transition build_transition(EngineCache& cache, ClassifierState state, LrState symbol, Work& work) = 0;
-    // The sequences of terminals that an emission says are viable, without their conditions, and without what a leaf of sets stands for.
-    virtual std::vector<std::vector<Terminal>> emitted_sequences(EngineCache& cache, EmissionSet set) = 0;
-
-protected:
-    ~ClassifierVisits() = default;
 };
 
 class Engine : public Machine {
@@ -151,7 +152,7 @@ public:
     }
     // False where no stack of the grammar leads.
     std::optional<bool> cached_transition(const EngineCache& cache, ClassifierState state, LrState symbol, Transition& out) const {
-        if (!classifier_visits_) return stored_transition(state, symbol, out);
+        if (!cache.growing) return stored_transition(state, symbol, out);
         const auto cached = cache.arc_ids.find(state, symbol);
         if (!cached) return {};
         out = cache.arcs[cached.v];
@@ -159,7 +160,7 @@ public:
     }
     bool transition(EngineCache& cache, ClassifierState state, LrState symbol, Transition& out, Work& work) {
         if (const auto leads = cached_transition(cache, state, symbol, out)) return *leads;
-        out = build_or_retire(cache, [&] { return classifier_visits_->build_transition(cache, state, symbol, work); });
+        out = build_or_retire(cache, [&] { return build_transition(cache, state, symbol, work); });
         return true;
     }
     // What was gathered, with one emission more. Different emissions may hold the same.
@@ -183,10 +184,9 @@ public:
         return {leads_.data() + begin, static_cast<std::size_t>(lead_offsets_[state.index() + 1] - begin)};
     }
 
-    // See ClassifierVisits; a closed artifact does not keep them.
-    std::vector<std::vector<Terminal>> emitted_sequences(EngineCache& cache, EmissionSet set) {
-        return classifier_visits_ ? classifier_visits_->emitted_sequences(cache, set) : std::vector<std::vector<Terminal>>();
-    }
+    // The sequences of terminals that an emission says are viable, without their conditions, and without what a leaf of sets stands for.
+    // A closed artifact does not keep them.
+    std::vector<std::vector<Terminal>> emitted_sequences(const EngineCache& cache, EmissionSet set) const;
 
     // The tokens as a trie, where masks can be found by reading them (matcher/tokens.cpp); null: by the classifier alone.
     const VocabularyIndex* index() const { return readable_; }
@@ -220,8 +220,6 @@ protected:
     static constexpr Word only(LrState top) { return top.v + 1; }
 
     std::shared_ptr<RowCache> new_cache() const override { return std::make_shared<EngineCache>(vocabulary_.size); }
-    // Adds the members of a set: SequenceNodes (of one built on first visit) or Labels (of one that is stored).
-    virtual void add_members(EngineCache& cache, EmissionSet set, std::vector<Word>& out) = 0;
     // The row of what was emitted on the way down a stack. `members`: of all the sets visited.
     virtual MaskRow compose(EngineCache& cache, LexerView view, std::span<const Word> members) = 0;
 
@@ -240,9 +238,8 @@ protected:
     SharedIdMap<LexerState, LrState, LexerState> narrowed_;
     bool counts_ = false;  // whether alike() may give other states
     SharedIdMap<LexerState, Word, LexerState> alike_;
-    LexerVisits* lexer_visits_ = nullptr;            // null: all is stored
-    ClassifierVisits* classifier_visits_ = nullptr;  // likewise
-    ClassifierTables classifier_;                    // of a stored lexer; its arcs, of a classifier that is stored
+    LexerVisits* lexer_visits_ = nullptr;  // null: all is stored
+    ClassifierTables classifier_;          // of a stored lexer; its arcs, of a classifier that is stored
     ReadingPolicy reading_;
     std::atomic<bool> keeps_steps_{true};
 
@@ -251,6 +248,9 @@ private:
         return stored_rows_ ? stored_rows_ + state.index() * static_cast<std::size_t>(n_byte_classes_) : lexer_->row(state);
     }
     bool stored_transition(ClassifierState state, LrState symbol, Transition& out) const;
+    Transition build_transition(EngineCache& cache, ClassifierState state, LrState symbol, Work& work);
+    // Adds the members of a set: SequenceNodes (of a classifier that grows) or Labels (of one that is stored).
+    void add_members(const EngineCache& cache, EmissionSet set, std::vector<Word>& out) const;
     // If `build` throws (a limit, no memory), the cache may be half updated: it is retired. Where only the allowance was used up, it
     // is not.
     template <class F>

@@ -34,7 +34,6 @@ LazyMachine::LazyMachine(LrTables lr, std::unique_ptr<Lexer> lexer, std::shared_
     if (lexer_owner_->contextual()) starts_of_tops_ = lexer_owner_->starts_of_tops();
     cache_limit_ = cache_limit;
     lexer_visits_ = this;
-    classifier_visits_ = this;
     narrows_ = lexer_owner_->munch() == Lexer::Munch::any;
     counts_ = lexer_owner_->counts();
     allowed_.resize(lr_.n_lr_states);
@@ -49,27 +48,24 @@ LazyMachine::LazyMachine(LrTables lr, std::unique_ptr<Lexer> lexer, std::shared_
 }
 
 LazyMachine::Built::Built(const LazyMachine& m)
-    : EngineCache(m.vocabulary_.size),
-      trie(m.lr_, m.below_, work),
-      walk(*m.lexer_owner_, trie, *m.index_, m.fragments_),
-      classifier(m.lr_, m.below_, trie, work) {}
+    : EngineCache(m.vocabulary_.size), trie(m.lr_, m.below_, work), walk(*m.lexer_owner_, trie, *m.index_, m.fragments_) {
+    growing = std::make_unique<GrowingClassifier>(m.lr_, m.below_, trie, work);
+}
 
 std::size_t LazyMachine::table_bytes() const {
     const PatientLock lock(lock_);
     return Engine::table_bytes() + below_.bytes() + lexer_owner_->bytes() + fragments_.bytes() + narrowed_.bytes() + alike_.bytes();
 }
 
-std::size_t LazyMachine::Built::bytes() const {
-    return EngineCache::bytes() + trie.bytes() + walk.bytes() + classifier.bytes() + visited_bytes;
-}
+std::size_t LazyMachine::Built::bytes() const { return EngineCache::bytes() + trie.bytes() + walk.bytes() + visited_bytes; }
 
 LazyMachine::Counts LazyMachine::counts() {
     const PatientLock lock(lock_);
     const auto kept = cache();
     const auto& c = static_cast<const Built&>(*kept);
     const auto visited = std::count_if(c.n_views.begin(), c.n_views.end(), [](Word n) { return n > 0; });
-    return {lexer_owner_->n_states(), static_cast<Word>(visited), c.trie.size(), c.classifier.n_states(),
-            static_cast<Word>(c.classifier.n_transitions())};
+    return {lexer_owner_->n_states(), static_cast<Word>(visited), c.trie.size(), c.growing->classifier.n_states(),
+            static_cast<Word>(c.growing->classifier.n_transitions())};
 }
 
 Word LazyMachine::n_lexer_states() {
@@ -149,22 +145,10 @@ LexerView LazyMachine::build_view(EngineCache& cache, LexerState lexer_state, Lr
     built.visited.push_back(
         with_lexer(built.work, [&] { return visit(built, lexer_state, narrow ? *root : SequenceTrie::kRoot); }));
     const LexerView view{static_cast<Word>(built.visited.size()) - 1};
-    cache.starts.push_back(built.classifier.add_start(built.visited.back()->sequences));
+    cache.starts.push_back(built.growing->classifier.add_start(built.visited.back()->sequences));
     cache.views.insert(lexer_state, narrow ? only(top) : kAnyTop, view);
     limit(cache);
     return view;
-}
-
-Transition LazyMachine::build_transition(EngineCache& cache, ClassifierState state, LrState symbol, Work& work) {
-    const PatientLock lock(lock_);
-    if (const auto known = cache.arc_ids.find(state, symbol)) return cache.arcs[known.v];
-    auto& built = static_cast<Built&>(cache);
-    const Work::Lent lent(built.work, work);
-    const Transition arc = built.classifier.step(state, symbol);
-    cache.arcs.push_back(arc);
-    cache.arc_ids.insert(state, symbol, ArcId{static_cast<Word>(cache.arcs.size()) - 1});
-    limit(cache);
-    return arc;
 }
 
 std::unique_ptr<LazyMachine::Visited> LazyMachine::visit(Built& cache, LexerState lexer_state, SequenceNode root) {
@@ -190,22 +174,6 @@ std::unique_ptr<LazyMachine::Visited> LazyMachine::visit(Built& cache, LexerStat
     made->offsets.push_back(static_cast<Word>(made->sets.size()));
     cache.visited_bytes += made->sequences.size() * 8 + made->sets.size() * 16 + sizeof(Visited);
     return made;
-}
-
-void LazyMachine::add_members(EngineCache& base, EmissionSet set, std::vector<Word>& out) {
-    const Classifier& classifier = static_cast<Built&>(base).classifier;
-    for (Emission emission : classifier.emissions_of(set)) {
-        const auto sequences = words_of(classifier.sequences_of(emission));
-        out.insert(out.end(), sequences.begin(), sequences.end());
-    }
-}
-
-std::vector<std::vector<Terminal>> LazyMachine::emitted_sequences(EngineCache& base, EmissionSet set) {
-    const PatientLock lock(lock_);
-    auto& cache = static_cast<Built&>(base);
-    std::vector<Word> members;
-    add_members(base, set, members);
-    return cache.trie.terminals_of(ids_of<SequenceNode>(std::span<const Word>(members)));
 }
 
 MaskRow LazyMachine::compose(EngineCache& base, LexerView view, std::span<const Word> members) {

@@ -14,7 +14,6 @@
 
 #include <memory>
 
-#include "classifier/classifier.hpp"
 #include "classifier/token_walk.hpp"
 #include "lexer/lexeme_fragments.hpp"
 #include "lexer/lexer.hpp"
@@ -24,7 +23,7 @@
 
 namespace psc {
 
-class LazyMachine final : public Engine, private LexerVisits, private ClassifierVisits {
+class LazyMachine final : public Engine, private LexerVisits {
 public:
     // `lexer`: of these tables, see lexer/kinds.hpp. `cache_limit`: bytes, 0 for none.
     LazyMachine(LrTables lr, std::unique_ptr<Lexer> lexer, std::shared_ptr<VocabularyIndex> vocabulary, std::size_t cache_limit);
@@ -60,7 +59,6 @@ private:
         Work work{"steps for one token or mask", 1 << 25};  // lent by the call that builds
         SequenceTrie trie;
         TokenWalk walk;
-        Classifier classifier;
         std::vector<std::unique_ptr<Visited>> visited;  // per view
         std::vector<Word> n_views;                      // per lexer state
         std::size_t visited_bytes = 0;
@@ -74,9 +72,6 @@ private:
     bool is_extensible(LexerState state) override;
     LexerState find_alike(LexerState state) override;
     LexerView build_view(EngineCache& cache, LexerState lexer_state, LrState top, Work& work) override;
-    Transition build_transition(EngineCache& cache, ClassifierState state, LrState symbol, Work& work) override;
-    void add_members(EngineCache& cache, EmissionSet set, std::vector<Word>& out) override;
-    std::vector<std::vector<Terminal>> emitted_sequences(EngineCache& cache, EmissionSet set) override;
     MaskRow compose(EngineCache& cache, LexerView view, std::span<const Word> members) override;
 
     // What tokens do from a lexer state, under this node of the trie: the empty sequence, or a condition on the LR state on top.

@@ -40,39 +40,13 @@ PartlyClosedMachine::PartlyClosedMachine(ArtifactTables tables, const SequenceTa
       work_("steps to read the sequences of an artifact", psc::limit("steps_ahead_of_time")),
       trie_(lr_, below_, checked(lr_, sequences, classifier_), work_),
       sequences_(realized(classifier_, ArtifactMachine::tables().leads)) {
-    classifier_visits_ = this;
-    clear();
+    begin();  // again: the first cache has no classifier
     classifier_.start = static_cast<const Built&>(*cache()).start;
 }
 
-PartlyClosedMachine::Built::Built(const PartlyClosedMachine& m)
-    : Composed(m.vocabulary_.size), classifier(m.lr_, m.below_, m.trie_, work), start(classifier.add_start(m.sequences_)) {}
-
-Transition PartlyClosedMachine::build_transition(EngineCache& cache, ClassifierState state, LrState symbol, Work& work) {
-    const PatientLock lock(lock_);
-    if (const auto known = cache.arc_ids.find(state, symbol)) return cache.arcs[known.v];
-    auto& built = static_cast<Built&>(cache);
-    const Work::Lent lent(built.work, work);
-    const Transition arc = built.classifier.step(state, symbol);
-    cache.arcs.push_back(arc);
-    cache.arc_ids.insert(state, symbol, ArcId{static_cast<Word>(cache.arcs.size()) - 1});
-    limit(cache);
-    return arc;
-}
-
-void PartlyClosedMachine::add_members(EngineCache& cache, EmissionSet set, std::vector<Word>& out) {
-    const Classifier& classifier = static_cast<Built&>(cache).classifier;
-    for (Emission emission : classifier.emissions_of(set)) {
-        const auto sequences = words_of(classifier.sequences_of(emission));
-        out.insert(out.end(), sequences.begin(), sequences.end());
-    }
-}
-
-std::vector<std::vector<Terminal>> PartlyClosedMachine::emitted_sequences(EngineCache& cache, EmissionSet set) {
-    const PatientLock lock(lock_);
-    std::vector<Word> members;
-    add_members(cache, set, members);
-    return trie_.terminals_of(ids_of<SequenceNode>(std::span<const Word>(members)));
+PartlyClosedMachine::Built::Built(const PartlyClosedMachine& m) : Composed(m.vocabulary_.size) {
+    growing = std::make_unique<GrowingClassifier>(m.lr_, m.below_, m.trie_, work);
+    start = growing->classifier.add_start(m.sequences_);
 }
 
 }  // namespace psc

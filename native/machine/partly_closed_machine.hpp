@@ -13,7 +13,7 @@
 
 namespace psc {
 
-class PartlyClosedMachine final : public ArtifactMachine, private ClassifierVisits {
+class PartlyClosedMachine final : public ArtifactMachine {
 public:
     // `cache_limit`: bytes, 0 for none.
     PartlyClosedMachine(ArtifactTables tables, const SequenceTables& sequences, std::size_t cache_limit);
@@ -23,16 +23,11 @@ public:
 private:
     struct Built : Composed {
         explicit Built(const PartlyClosedMachine& m);
-        std::size_t bytes() const override { return Composed::bytes() + classifier.bytes(); }
         Work work{"steps for one token or mask", psc::limit("mask_steps")};  // lent by the call that builds
-        Classifier classifier;
         ClassifierState start;
     };
 
     std::shared_ptr<RowCache> new_cache() const override { return std::make_shared<Built>(*this); }
-    Transition build_transition(EngineCache& cache, ClassifierState state, LrState symbol, Work& work) override;
-    void add_members(EngineCache& cache, EmissionSet set, std::vector<Word>& out) override;
-    std::vector<std::vector<Terminal>> emitted_sequences(EngineCache& cache, EmissionSet set) override;
 
     StackPredecessors below_;
     Work work_;  // to read the tables
