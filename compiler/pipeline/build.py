@@ -127,17 +127,12 @@ class NotClosed:
         """What the artifact records of it."""
         return {"reason": "tokens"} if self.stage is None else {"reason": "limit", "stage": self.stage.title, "limit": self.limit}
 
-    def warning(self, *, partly: bool = False) -> str:
-        """The warning for users. `partly`: whether only the classifier is missing."""
+    @property
+    def cause(self) -> str:
+        """The same, for users."""
         if self.stage is None:
-            why = "the grammar speaks of tokens, and not of their text alone"
-        else:
-            why = f"building it to its end ahead of time exceeds a limit ({self.stage.title}: {self.limit})"
-        closed, held = ("partly closed", "all but the stack classifier") if partly else ("not closed", "the grammar's tables")
-        return (
-            f"{closed}: {why}; the artifact holds {held}, and the rest is built just in time, as texts come to it, with the same "
-            "masks"
-        )
+            return "the grammar speaks of tokens, and not of their text alone"
+        return f"building it to its end ahead of time exceeds a limit ({self.stage.title}: {self.limit})"
 
 
 def _closed(tables: GrammarTables, tokenizer: TokenizerInfo, clock: StageClock) -> Build | NotClosed:
@@ -176,17 +171,8 @@ def open_build(tables: GrammarTables, tokenizer: TokenizerInfo, why: NotClosed) 
     lr, automaton = tables.lr, terminal_tables(**terminal_arrays(tables.cfg, tables.automaton))
     symbols = symbol_tables(tables.symbols(tokenizer.vocab_size))
     stored = {**lr.arrays(), **automaton, **(why.tokens or _tokens_by_their_bytes(tokenizer)), **symbols}
-    metadata = {
-        **describe(tables.cfg, tokenizer),
-        "counts": {
-            **_counts_of_tables(tables),
-            "token_classes": stored["n_classes"],
-            **({"tokens_with_symbols": len(symbols["symbol_tokens"])} if symbols else {}),
-        },
-        "not_closed": why.metadata,
-        "warnings": [*tables.warnings, why.warning()],
-    }
-    return Build(with_scalars(stored), metadata, (*tables.warnings, why.warning()), peak_memory_bytes=peak_memory())
+    counts = {"token_classes": stored["n_classes"], **({"tokens_with_symbols": len(symbols["symbol_tokens"])} if symbols else {})}
+    return _build_not_closed(tables, tokenizer, stored, counts, why, "not closed", "the grammar's tables")
 
 
 def partly_closed_build(
@@ -208,10 +194,24 @@ def partly_closed_build(
         why: the classifier was not closed.
     """
     stored = {**found.arrays, **_core.assemble_open(trie, realized)}
-    warnings = (*tables.warnings, why.warning(partly=True))
+    counts = {**_counts_of_vocabulary(found), "token_sets": len(stored["set_offsets"]) - 1}
+    return _build_not_closed(tables, tokenizer, stored, counts, why, "partly closed", "all but the stack classifier")
+
+
+def _build_not_closed(
+    tables: GrammarTables,
+    tokenizer: TokenizerInfo,
+    stored: Mapping[str, Any],
+    counts: Mapping[str, int],
+    why: NotClosed,
+    kind: str,
+    held: str,
+) -> Build:
+    rest = "the rest is built just in time, as texts come to it, with the same masks"
+    warnings = (*tables.warnings, f"{kind}: {why.cause}; the artifact holds {held}, and {rest}")
     metadata = {
         **describe(tables.cfg, tokenizer),
-        "counts": {**_counts_of_tables(tables), **_counts_of_vocabulary(found), "token_sets": len(stored["set_offsets"]) - 1},
+        "counts": {**_counts_of_tables(tables), **counts},
         "not_closed": why.metadata,
         "warnings": list(warnings),
     }
