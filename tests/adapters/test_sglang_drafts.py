@@ -11,6 +11,7 @@ import pytest
 engine = pytest.importorskip("sglang_engine", exc_type=ImportError)
 
 import torch  # noqa: E402
+from hostile_texts import COSTLY_MASKS  # noqa: E402
 from sglang.srt.constrained import reasoner_grammar_backend  # noqa: E402
 from sglang.srt.constrained.base_grammar_backend import InvalidGrammarObject  # noqa: E402
 from sglang.srt.constrained.reasoner_grammar_backend import ReasonerGrammarBackend, ReasonerGrammarObject  # noqa: E402
@@ -129,7 +130,7 @@ def test_a_hostile_grammar_is_asked_once(
 ) -> None:
     monkeypatch.setenv("PSC_MASK_STEPS", "3000")
     requests = Engine(monkeypatch, "psc")
-    request = requests.request(ebnf='root ::= root root root | "a" | "b" | ""')
+    request = requests.request(ebnf=COSTLY_MASKS)
     for _ in range(100):
         rows = bits(Tree([0, 1], [A, A]).walked_by(spec_utils.traverse_tree, request.grammar))
         if request.grammar.failure is not None:
