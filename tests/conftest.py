@@ -1,7 +1,7 @@
 """Hypothesis profiles, by HYPOTHESIS_PROFILE, and the order of tests.
 
-`default` and `sanitized` draw the same examples in every run: if a run fails, the change is the cause. `fresh` draws as many new
-examples; it runs every night. `wide` draws many new ones; run it before you call a change of the core done.
+`default` and `sanitized` draw the same examples in every run: if a run fails, the change is the cause. `fresh` draws new ones, and
+more of them; it runs every night. `wide` draws many new ones; run it before you call a change of the core done.
 """
 
 import gc
@@ -24,8 +24,8 @@ from hypothesis import HealthCheck, settings
 
 _common = {"deadline": None, "suppress_health_check": list(HealthCheck), "print_blob": True}
 settings.register_profile("default", max_examples=DEFAULT, derandomize=True, **_common)
-settings.register_profile("sanitized", max_examples=15, derandomize=True, **_common)
-settings.register_profile("fresh", max_examples=DEFAULT, **_common)
+settings.register_profile("sanitized", max_examples=10, derandomize=True, **_common)
+settings.register_profile("fresh", max_examples=100, **_common)
 settings.register_profile("wide", max_examples=2000, **_common)
 for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
     # After nohup, or in the background of a script, some are ignored, and would be in every process that a test starts and then

@@ -6,7 +6,7 @@ it has as many times more, or fewer, as all tests have.
 
 from hypothesis import settings
 
-DEFAULT = 60
+DEFAULT = 40
 """Of the default profile."""
 
 
