@@ -3,7 +3,7 @@
 The store is a file read. Registries are asked in the background. A compilation waits a little for them, then builds the grammar
 itself; an artifact that arrives later goes into the store. While the registries cannot be reached, no compilation waits for them.
 
-What happens is logged by ``psc.artifacts``: hits, misses and downloads as information; as warnings a near hit (the same
+What happens is logged by ``psc.artifacts``: hits, misses and downloads as information; as warnings a near miss (the same
 grammar for a vocabulary that is nearly ours), a store that cannot be read and registries that cannot be asked. The last two are
 Python warnings, too, at the line of the program that asked.
 """

@@ -3,7 +3,7 @@
 A reference names its grammar, its tokenizer and the fingerprint of the tokenizer's text. The key of our grammar with *their*
 fingerprint and compiler is a function of facts that are all here, so it shows without a download whether an artifact is of exactly
 our grammar, for another vocabulary or by another compiler. For example ``java`` for ``gemma3``, where one side takes ``<mask>`` for
-text and the other for a special token: the keys differ, and the near hit says that token 4 is what differs.
+text and the other for a special token: the keys differ, and the near miss says that token 4 is what differs.
 
 Cost: a file or a request for the names, and one for a registry's index; nothing is asked unless an artifact was missed.
 """

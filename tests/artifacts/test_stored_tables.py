@@ -14,7 +14,7 @@ from vocabularies import byte_tokenizer
 
 import psc
 from psc._core import Machine, stored_tables
-from psc.artifacts.format import decode
+from psc.artifacts.format import VERSION, decode
 from psc.artifacts.scalars import SCALARS, with_scalars, without_scalars
 from psc.grammars.build_grammar import artifact_bytes
 
@@ -246,6 +246,12 @@ def test_the_documentation_lists_them() -> None:
         lines.append("")
     page = Path(__file__).parents[2] / "docs" / "artifact-format.md"
     assert "\n".join(lines) in page.read_text()
+
+
+def test_the_documentation_has_the_version() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "artifact-format.md").read_text()
+    assert text.startswith(f"# Artifact format, version {VERSION}\n")
+    assert f"| format version, little-endian: {VERSION} |" in text and f"psc reads version {VERSION} only" in text
 
 
 @pytest.mark.parametrize("closed", NAMES)
