@@ -37,8 +37,8 @@ for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "sanitized" if "PSC_SANITIZED" in os.environ else "default"))
 
 
-# Over a sanitizer build one of so many rows of a test runs: they differ in texts, and hardly in what the core does with these.
-# Exactness has a case for each thing that the core does, and keeps all. Every night all rows run so: PSC_SANITIZED=whole.
+# Over a sanitizer build, pytest runs every third row of a test. Rows differ in texts, and hardly in what the core does with them.
+# tests/exactness has a case for each thing that the core does, so it keeps all rows. The night runs all: PSC_SANITIZED=whole.
 _EVERY = 1 if os.environ.get("PSC_SANITIZED", "whole") == "whole" else 3
 _WHOLE = Path(__file__).parent / "exactness"
 

@@ -145,7 +145,8 @@ def test_masks_and_tokens_agree(name: str) -> None:
 def test_a_model_that_loves_blanks(name: str) -> None:
     """It writes the blankest token that is allowed: what it writes is in the whole language, and is not blanks alone."""
     matcher, rng, text = psc.GrammarMatcher(compiled(f"{name}?layout=bounded")), random.Random(name), b""
-    tokens, stops = byte_tokenizer().decoded_vocab, byte_tokenizer().stop_token_ids
+    info = byte_tokenizer()
+    tokens, stops = info.decoded_vocab, info.stop_token_ids
     for _ in range(400):
         allowed = [t for t in matcher.allowed_tokens() if t not in stops]
         if not allowed:
